@@ -35,6 +35,8 @@ NARROW = 2.0**-200
 """Half a width below this counts as part of the remainder, so that no slope underflows."""
 WIDEST, MOST_SLOPES = 1 << 14, 1 << 22
 """The most coordinates, units and slopes together, and numbers of the slopes of one vector."""
+MOST_CAPPED = 1 << 11
+"""The most outputs with a cap."""
 Row = tuple[int, int]
 """A row of a requirement: the numbers of two outputs, the first of which should be greater; -1 is the level."""
 RowBound = tuple[float, list[float], float]
@@ -363,11 +365,13 @@ class AfterHeads:
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
         self.unembedding = network.unembedding
         if network.output_cap is not None:
+            require(len(network.outputs) <= MOST_CAPPED, "too large: too many outputs with a cap")
             self.unembedding = _identity(len(network.outputs))
         self.divided = network.transform is not None or network.output_cap is not None
         """True if steps follow the final norm, so that it is divided out."""
         count = sum(len(axes) for axes, _ in heads)
-        require(d + units + 4 * count <= WIDEST and count * d <= MOST_SLOPES, "too large: a layer of this width")
+        wide = d + units + 4 * count + (len(self.unembedding.rows) if self.divided else 0)
+        require(wide <= WIDEST and count * d <= MOST_SLOPES, "too large: a layer of this width")
         self.axes: list[list[float]] = []
         """b_k W_O by coordinate k of all heads."""
         self.axis_sizes: list[list[float]] = []
@@ -396,7 +400,10 @@ class AfterHeads:
         self._entry = lru_cache(maxsize=4)(self._entered)
         self._kept: dict[tuple[Row, ...], _RowForms] = {}
         many = 2 * count + 3
+        gates = units if network.mlp is not None and network.mlp.gate is not None else 0
+        more = len(self.unembedding.rows) if self.divided else 0
         self.cost = 20 + many * (2 * d * units + many * d + 16 * d) // 20 + 4 * units
+        self.cost += many * (gates * (d + 4) + more * (d + more + 8 * (units + many))) // 20
 
     def _entered(self, token: int, place: int) -> tuple[list[float], list[float]]:
         """Return the row of a token with b_O, or without it where a norm follows, and a bound of the error without the

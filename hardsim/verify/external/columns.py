@@ -23,6 +23,8 @@ from hardsim.verify.external.numbers import ETA, FAR, GROW, U, dot, exp_between,
 Vector = list[float]
 ROOM = 1 << 24
 """The most numbers of keys and values."""
+TURN = 100
+"""Steps for a cosine and a sine."""
 WIDEST = 2.0**-6
 """The greatest error of a score: scores that are known less well are refused."""
 
@@ -92,6 +94,7 @@ class Columns:
         width = 2 * network.dimension + sum(counts)
         require(len(tokens) * size * width <= ROOM, "too large: too many keys and values")
         spend(len(tokens) * size * (1 + network.dimension * width // 8))
+        spend(sum(TURN * size * len(head.rotary.pairs) for head in network.heads if head.rotary is not None))
         self.heads = [self._head(head, own, tokens, size) for head, own in zip(network.heads, axes, strict=True)]
 
     def entered(self, token: int, place: int) -> tuple[Vector, Vector]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import log2
 
 from hardsim.verify.arithmetic import require
 from hardsim.verify.external.numbers import ETA, GROW, PI, U, tanh
@@ -41,10 +42,14 @@ def power_of(base: Fraction, power: Fraction) -> int:
     p, q = abs(power.numerator), power.denominator
     over, under = (base.numerator, base.denominator) if power >= 0 else (base.denominator, base.numerator)
     value: int = (over**p << (BITS * q)) // under**p
-    # Newton's steps from above stop at the integer part of the root.
-    found = 1 << -(-value.bit_length() // q)
+    # Newton's steps from above, where the float is, end at the integer part of the root; the last lines are sure of it.
+    found = int(2.0 ** (log2(value) / q) * (1 + 1e-9)) + 1
     while (after := ((q - 1) * found + value // found ** (q - 1)) // q) < found:
         found = after
+    while found**q > value:
+        found -= 1
+    while (found + 1) ** q <= value:
+        found += 1
     return found
 
 

@@ -129,6 +129,8 @@ def test_scores_of_queries_and_keys_at_known_positions(parts: list[NetworkFeatur
             for x in (q, k):
                 both = (x[..., a] + 1j * x[..., b]) * turn
                 x[..., a], x[..., b] = both.real, both.imag
+    # A query and a key have coordinates of z in common only where these are those of y.
+    assert forms.queries.slopes.shape == forms.keys.slopes.shape == (*form.slopes.shape[:2], 4)
     away = places - places[:, None]
     scores = np.einsum("sqk,sjk->sjq", q, k) * scaling(head.scale)
     if head.cap is not None:
