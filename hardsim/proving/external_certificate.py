@@ -69,10 +69,12 @@ def no_certificate(subject: External) -> str | None:
     return f"certificates do not cover {', '.join(found)}, which this network has" if found else None
 
 
-def _uncovered(network: Network) -> list[NetworkFeature]:
-    """Return the features of a network that certificates do not cover: with two layers, all."""
+def _uncovered(network: Network) -> list[str]:
+    """Return the names of features of a network that certificates do not cover: with two layers, of all."""
     one = len(network.layers) == 1
-    return [feature for feature in features(network) if not one or feature in ELSEWHERE]
+    found = [feature.value for feature in features(network) if not one or feature in ELSEWHERE]
+    scaled = any(head.rotary is not None and head.rotary.scaling is not None for head in network.heads)
+    return [*found, "a scaling of rotary positions"] if scaled else found
 
 
 def _activations(network: Network) -> set[str]:

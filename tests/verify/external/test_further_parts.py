@@ -37,9 +37,20 @@ STRANGE: list[Any] = [
 GROUPS: list[list[NetworkFeature]] = [[feature] for feature in AT_END]
 
 
+def unscaled(chosen: Sequence[NetworkFeature], seed: int, **shape: Any) -> Network:
+    """Return a network with two heads and some features; rotary positions have no scaling."""
+    network = with_parts(chosen, seed, heads=2, **shape)
+    (layer,) = network.layers
+    heads = [
+        head if head.rotary is None else replace(head, rotary=replace(head.rotary, scaling=None))
+        for head in layer.heads
+    ]
+    return replace(network, layers=(replace(layer, heads=tuple(heads)),))
+
+
 def subject_of(chosen: Sequence[NetworkFeature], share: float, seed: int = 0, **shape: Any) -> External:
     """Return a network with some features that is right by a share of its spread."""
-    network = replace(with_parts(chosen, seed, heads=2, **shape), embedding_scale=RootScale(Fraction(6), 6))
+    network = replace(unscaled(chosen, seed, **shape), embedding_scale=RootScale(Fraction(6), 6))
     oracle = oracle_of(network, TEXT)
     network = levelled(network, oracle, share)
     return External(name="here", sha256="0" * 64, alphabet=network.symbols, network=network, oracle=oracle)
@@ -97,12 +108,12 @@ def compare(network: Network) -> None:
 
 @pytest.mark.parametrize("feature", AT_END)
 def test_words_are_run(feature: NetworkFeature) -> None:
-    compare(with_parts([feature], 3, heads=2))
+    compare(unscaled([feature], 3))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_run_with_all_features(seed: int) -> None:
-    compare(with_parts(AT_END, seed, heads=2, norm=("layer", "rms", None)[seed]))
+    compare(unscaled(AT_END, seed, norm=("layer", "rms", None)[seed]))
 
 
 def changed_network(network: Network, rng: np.random.Generator, feature: NetworkFeature) -> Network:
@@ -241,6 +252,10 @@ def test_answers_elsewhere_have_no_certificate() -> None:
     mean = replace(subject, network=replace(subject.network, readout=pooled))
     assert writer.no_certificate(subject) is None
     assert "an answer from the mean of all positions" in str(writer.no_certificate(mean))
+    scaled = replace(subject, network=with_parts([NetworkFeature.ROTARY], 0, heads=2))
+    assert "a scaling of rotary positions" in str(writer.no_certificate(scaled))
+    with pytest.raises(Rejected, match="a scaling of rotary positions"):
+        writer.network_section(scaled.network, LONGEST)
     two = replace(subject, network=replace(subject.network, layers=subject.network.layers * 2))
     assert "rotary positions" in str(writer.no_certificate(two))
 
