@@ -367,6 +367,7 @@ def _layer(layer: NetworkLayer) -> dict[str, Any]:
 def _head(head: NetworkHead) -> dict[str, Any]:
     scale = {"factor": str(head.scale.factor), "root": head.scale.root}
     names = ("w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
+    # parts that are not there have no keys, so that other networks keep their certificates
     found = {"mask": head.mask.value, "scale": scale, **{name: numbers(getattr(head, name)) for name in names}}
     more = _present(
         norm_q=_norm(head.norm_q),

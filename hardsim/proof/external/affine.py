@@ -371,6 +371,7 @@ class MlpForm:
             AffineForm(entered.c[:, part], entered.slopes[:, :, part], entered.e[:, part])
             for part in (slice(units), slice(units, None))
         )
+        # the product reads the range of the gate's values, not of their linear part alone
         ranged = bent(self.activation, gate, low[:, :units], high[:, :units])
         return self._left(multiplied_within(ranged, RangedForm(factor, low[:, units:], high[:, units:])))
 

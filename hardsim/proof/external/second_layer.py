@@ -226,6 +226,7 @@ class HeadEntry:
                 # The new coordinates of a query and of a key are not the same, so they go to e.
                 parts[number] = norm(parts[number]).first(parts[number].slopes.shape[1])
         q, k, v = parts if kept is None else [kept_coordinates(part, kept) for part in parts]
+        # after the choice of coordinates, so that fewer slopes are turned
         if self.turns is not None:
             q, k = turned(q, self.turns, places), turned(k, self.turns, places)
         near = abs(self.scale)
@@ -236,6 +237,7 @@ class HeadEntry:
         """Return bounds of scores from those of products; `away` are the distances of keys before their queries. They
         are -inf outside the window."""
         low, high = products.low, products.high
+        # caps and biases increase with the product, so its bounds go to bounds
         if self.steps.any:
             size = np.maximum(np.abs(low), np.abs(high))
             off = self.steps.slip(np.zeros_like(size), size, np.abs(away))
@@ -433,6 +435,7 @@ class RelaxedSupports:
         """`of` are the classes of the cells whose keys and values are given, in order; `fixed` are those of the tokens
         before the word."""
         self.entry, self.paths, self.keys, self.fixed = entry, paths, keys, fixed
+        # a cap is not linear: there the mean of keys must stay
         shifted = len(of) and entry.steps.cap is None
         self.centre: Floats = keys.keys.c.mean(axis=0) if shifted else np.zeros(keys.keys.c.shape[1])
         starts = np.searchsorted(of, np.arange(len(classes)))

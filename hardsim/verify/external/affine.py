@@ -363,6 +363,7 @@ class AfterHeads:
     ) -> None:
         self.network, d = network, network.dimension
         units = 0 if network.mlp is None else len(network.mlp.leave.rows)
+        # rows are differences of capped outputs, which no linear map follows
         self.unembedding = network.unembedding
         if network.output_cap is not None:
             require(len(network.outputs) <= MOST_CAPPED, "too large: too many outputs with a cap")
@@ -463,6 +464,7 @@ class AfterHeads:
             added = left(hidden if mlp.gate is None else product(hidden, linear(entering, mlp.enter)), mlp.leave)
             x = plus(x, added if out is None else normed(added.opened(), out))
             x = normed(x.plain(), self.norm_2) if post and self.norm_2 is not None else x
+        # steps that follow read h with its sign as slopes
         return self._answered(x.opened()) if self.divided else x
 
     def _answered(self, x: CellForm) -> CellForm:

@@ -159,6 +159,7 @@ class Columns:
         columns = [head.keys[token] for token in self.symbols]
         scores = [[-inf] * len(columns) for _ in range(free)]
         for place, (row, own) in enumerate(zip(scores, used, strict=False), self.start):
+            # what is not seen keeps -inf: its weight is between 0 and NEGLIGIBLE
             away = query.place - place
             for each in own if steps.sees(away) else ():
                 row[each] = steps.score(dot(q, columns[each][place]), away)

@@ -265,6 +265,7 @@ def read_layers(data: Any, count: int) -> list[NetworkData]:
         positions = _matrix(positions, "network.positions", None, d)
     what = "one layer" if count == 1 else f"{count} layers"
     require(type(layers) is list and len(layers) == count, f"network.layers: this should be an array of {what}")
+    # the unembedding reads what the transform makes
     transform = _transform(parts.get("transform"), "network.transform", d)
     last = d if transform is None else len(transform.map.columns)
     unembedding = _linear(parts, "network", "unembedding", "unembedding_bias", (last, len(outputs)))
@@ -458,6 +459,7 @@ def _scores(parts: dict[str, Any], place: str) -> ScoreData:
         exponent = _small(parts["distance"], f"{place}.distance")
         fine = abs(exponent) <= STEEPEST_EXPONENT and exponent.denominator <= STEEPEST_EXPONENT
         require(fine, f"{place}.distance: too large: an exponent beyond {STEEPEST_EXPONENT}")
+        # both are integers in the same units, and their quotient is rounded once
         slope = power_of(Fraction(2), -exponent) / power_of(Fraction(2), Fraction(0))
     return ScoreData(_cap(parts.get("cap"), f"{place}.cap"), slope, window)
 

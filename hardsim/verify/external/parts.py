@@ -55,12 +55,14 @@ def power_of(base: Fraction, power: Fraction) -> int:
 
 def cosine_and_sine(angle: int) -> tuple[float, float]:
     """Return the cosine and the sine of an angle of at least 0, in units of 2^-BITS."""
+    # below a quarter turn both series end after few terms
     quarters, x = divmod(angle, _QUARTER)
     sums, term, number = [0, 0, 0, 0], _ONE, 0
     while term:
         sums[number % 4] += term
         number += 1
         term = (term * x >> BITS) // number
+    # the powers of i x: real and imaginary ones, with both signs
     c, s = sums[0] - sums[2], sums[1] - sums[3]
     c, s = ((c, s), (-s, c), (-c, -s), (s, -c))[quarters % 4]
     return c / _ONE, s / _ONE
@@ -81,6 +83,7 @@ class RotaryData:
         size / 2)."""
         half, rates = size // 2, []
         for r in range(half):
+            # the true power is below found + 1, so quotients are rounded outward
             found = power_of(base, Fraction(-2 * r, size))
             rates.append((int(found / divisor), int((found + 1) / divisor) + 1))
         pairs = [(2 * r, 2 * r + 1) if interleaved else (r, r + half) for r in range(half)]
@@ -90,6 +93,7 @@ class RotaryData:
         """Return the cosine and the sine of each pair at a place. Raises Rejected if an angle is too large."""
         if place not in self.known:
             for low, high in self.rates:
+                # a cosine of an angle that is known less well says nothing
                 fine = place * (high - low) < WIDEST_ANGLE and place * high < MOST_TURNS * _ONE
                 require(fine, "too large: an angle of rotary positions")
             self.known[place] = [cosine_and_sine(place * low) for low, _ in self.rates]
@@ -101,6 +105,7 @@ class RotaryData:
         for (a, b), (c, s) in zip(self.pairs, self.at(place), strict=True):
             x, y, e, f = mid[a], mid[b], off[a], off[b]
             near[a], near[b] = x * c - y * s, y * c + x * s
+            # twice what the module derives, so that e and f may be bounds of any size
             rounding = 8 * U * (abs(x) + abs(y) + e + f)
             bounds[a] = (abs(c) * e + abs(s) * f + rounding) * GROW + ETA
             bounds[b] = (abs(c) * f + abs(s) * e + rounding) * GROW + ETA

@@ -117,6 +117,7 @@ def layer_output(network: NetworkData, x: Bounded, columns: Sequence[list[HeadCo
     sums: list[Bounded] = [(network.b_o, [0.0] * network.dimension)]
     for number, head in enumerate(network.heads):
         sums.append(head.o(*_attended(head, head.query(read, place), [column[number] for column in columns])))
+    # a norm of what attention adds comes before the sum with x
     if network.out_1 is not None:
         sums = [network.out_1(*sum_of(sums))]
     x = sum_of([x, *sums])
@@ -187,6 +188,7 @@ def _attended(head: HeadData, query: Bounded, columns: Sequence[tuple[Bounded, B
     sizes = [*map(abs, q)]
     loose = [(e * scale * (1 + 8 * U) + 8 * U * a) * GROW + ETA for a, e in zip(sizes, query[1], strict=True)]
     g, scores, loosest, last, steps = gamma(len(q) + 8), [], list[float](), len(columns) - 1, head.scores
+    # the query is the last token, so its window has the last keys
     columns = columns if steps.window is None else columns[-steps.window :]
     for away, ((key, off), _) in zip(range(len(columns) - 1, -1, -1), columns, strict=True):
         scores.append(steps.score(dot(q, key), away))
