@@ -264,7 +264,7 @@ class Widened:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.data, name)
 
-    def q(self, mid: list[float], off: list[float]) -> tuple[list[float], list[float]]:
-        """Return the query."""
-        found, bounds = self.data.q(mid, off)
+    def query(self, y: tuple[list[float], list[float]], place: int) -> tuple[list[float], list[float]]:
+        """Return the query at a place."""
+        found, bounds = self.data.query(y, place)
         return found, [one + self.more for one in bounds]
