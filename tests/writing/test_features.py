@@ -8,11 +8,8 @@ import pytest
 from hardsim.network.features import NetworkFeature
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.passes import Emulated, Enclosed, FormatPass
-from hardsim.writing.transformerlens import lens_files
 from tests.run.test_dense_exact import plain
 from tests.support.dense_networks import SEEN, featured, made
-from tests.support.language import InputError
-from tests.support.mistakes import raised
 from tests.support.model import Activation, Network
 from tests.writing.runs import NEAR, Graph, network_export, off
 
@@ -55,9 +52,3 @@ def test_gates_of_every_activation() -> None:
         network = featured(made(k=4, layers=1, activation=activation, post=post), [NetworkFeature.GATE])
         layout = network_export(network).layout
         assert off(Graph(layout, max_n=8)(IDS), plain(network, len(IDS), IDS)) < NEAR
-
-
-def test_transformerlens_refuses_by_name() -> None:
-    layout = network_export(featured(made(k=4), [NetworkFeature.ROTARY, NetworkFeature.GATE])).layout
-    message = raised(InputError, lens_files, layout, 8)
-    assert "transformer-lens does not write rotary positions, gated MLPs" in str(message)
