@@ -283,7 +283,8 @@ class CoreBuilder:
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
         """Return `sum of coefficient * count + constant >= 0`, divided by the greatest common divisor of the
         coefficients, with the constant rounded down. Counts of `false` are 0. An inequality with one truth value for
-        all words, because no count is negative, becomes a constant."""
+        all words, because no count is negative, becomes a constant; one that says that a count is positive, or 0,
+        becomes `O`, `F` or the negation of one, which take one head in place of a look-up's four."""
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:
@@ -292,7 +293,17 @@ class CoreBuilder:
         high = all(value < 0 for value in kept.values()) and constant < 0
         if low or high:
             return self.true if low else self.false
+        single = next(iter(kept)) if len(kept) == 1 else None
+        if single is not None and (kept[single] // divisor, constant) in ((1, -1), (-1, 0)):
+            some = self.some_position(single)
+            return some if constant else ~some
         return self.lit(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant))
+
+    def some_position(self, count: CountOf) -> Lit:
+        """Return the literal of "the count is positive": its argument holds at some position of the count's side."""
+        before = self.reach("S", self.true, count.arg) if count.side != "R" else self.false
+        after = self.reach("U", self.true, count.arg) if count.side != "L" else self.false
+        return self.either([before, after])
 
     def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
         """Return `(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts. The

@@ -231,7 +231,9 @@ class _Desugarer(CoreBuilder):
         # a = b is a >= b and b >= a; over the integers a > b is a - b - 1 >= 0
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         shift = -1 if op in (">", "<") else 0
+        first = len(self.nodes)
         found = [self._count_mention(node, self.at_least(form.counts, form.constant + shift)) for form in forms]
+        self._mention_from(first, node)
         return ~self.both(found) if op == "!=" else self.both(found)
 
     def _congruent(self, node: ast.Congruent | ast.Predicate, form: Linear, modulus: int, residue: int) -> Lit:
@@ -241,9 +243,7 @@ class _Desugarer(CoreBuilder):
             raise Unsupported(self.file.source, node.span, message, hint=hint)
         first = len(self.nodes)
         result = self.congruent(form.counts, form.constant, modulus, residue)
-        # one congruence may create many nodes; each of them cites the user's operator
-        for number in range(first, len(self.nodes)):
-            self._count_mention(node, Lit(number))
+        self._mention_from(first, node)
         return result
 
     def _predicate(self, node: ast.Predicate, name: str, params: tuple[int, ...], form: Linear) -> Lit:
@@ -258,6 +258,11 @@ class _Desugarer(CoreBuilder):
         # A predicate of a constant is a predicate of `0 * pos + constant`: its value may still depend on n.
         (count, scale) = next(iter(form.counts.items()), (self._position, 0))
         return self._count_mention(node, self.lit(Numeric(name, params, scale, count, form.constant)))
+
+    def _mention_from(self, first: int, node: ast.Node) -> None:
+        """Record the operator to cite for all nodes from a number on: one comparison or congruence may make several."""
+        for number in range(first, len(self.nodes)):
+            self._count_mention(node, Lit(number))
 
     def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
         """Record the operator to cite for a literal: the first count or length that looks ahead, if there is one, else

@@ -531,15 +531,31 @@ class FormulaChecker(Claim, Costs):
             op, line = LEAVES[0], {}
         used = {key for _, form in forms for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
-        # These heads should read exactly the truth of the node.
+        # These heads should read exactly the truth of the node, or of a part of a conjunction.
         lemmas = [name for name in heads if self._lemma(node, name, i)]
+        parts, inner = self._parts(node, used)
+        reads: dict[str, int] = {}
+        if op in ("and", "xor"):
+            nearest = [name for name in heads if self.heads[name][1]["kind"] == "nearest"]
+            reads = {name: part for name in nearest for part in parts if self._lemma(part, name, i)}
         edge = self._edge(op, i)
         message = f"the coordinate '{k}' is not the truth of the claimed node ({op}) {self.where(i)}"
         require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), message)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
-            self._table((k, op, bias, forms, message), (heads, lemmas, edge), (line, sizes), i)
+            read = heads, lemmas, edge, reads, (parts, inner)
+            self._table((k, op, bias, forms, message), read, (line, sizes), i)
         return self.truth((node, negated), i)
+
+    def _parts(self, node: int, used: set[Any]) -> tuple[list[int], list[int]]:
+        """Return the operands of a conjunction or exclusive or, each replaced by its own operands as long as it is of
+        that kind and no clip reads it; and the nodes that were replaced, operands first."""
+        parts, inner = {k for k, _ in self.lits[node]}, list[int]()
+        for k in range(node - 1, -1, -1):
+            if k in parts and k not in used and self.nodes[k][0] in ("and", "xor"):
+                self.spend(1 + len(self.lits[k]))
+                parts, inner = parts - {k} | {a for a, _ in self.lits[k]}, [k, *inner]
+        return sorted(parts), inner
 
     def _fixed(self, form: Combination, i: int) -> Any:
         """Return the clip of a form that is the same for every word, else None."""
@@ -555,12 +571,13 @@ class FormulaChecker(Claim, Costs):
 
     def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
         """Require, for each joint truth of what some clips read, that their sum is the truth of the claimed node."""
-        (k, op, bias, forms, message), (heads, lemmas, edge), (line, sizes) = clips, read, counted
+        (k, op, bias, forms, message), (line, sizes) = clips, counted
+        heads, lemmas, edge, reads, (parts, inner) = read
         node, negated = self.claims[k]
         rest = self.nodes[node][2:]
         used = {key for _, form in forms for key in form}
         # Truths that the node depends on are enumerated although no clip reads them.
-        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op in LEAVES else set()
+        also = {*parts} if op in ("and", "xor") else {node} if op in LEAVES else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         zero = self._at_zero(node, rest[2], i) if op == "predicate" and lemmas else None
         known = dict(self.known[i - 1])
@@ -570,8 +587,9 @@ class FormulaChecker(Claim, Costs):
         require(len(free) + len(heads) <= TOGETHER, reason)
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
         # Everything that the table depends on. If a table was accepted before, it need not be computed again.
-        key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
-               *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
+        key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *reads.items(), "",
+               *parts, "", *line.items(), "", *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(),
+               *self.about(i))  # fmt: skip
         self.spend(len(known) + sum(map(len, (forms, line, found))))
         if key in self.cache:
             return
@@ -584,7 +602,10 @@ class FormulaChecker(Claim, Costs):
             # `goal` is the truth of the node in this case.
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
-                goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
+                if any(truth[name] != truth[part] for name, part in reads.items()):
+                    continue
+                for a in (*inner, node):
+                    goal = truth[a] = self.join(self.nodes[a][0], [bool(truth[c]) != b for c, b in self.lits[a]])
             elif op in LEAVES:  # a clip that turns what another coordinate says of the symbol, as !p does
                 goal = truth[node]
             elif zero is not None and not truth[self.heads[lemmas[0]][1]["some"][0]]:

@@ -46,7 +46,7 @@ DEEP = {
     # an even number of signs, and the comparison
     "signs": ("-" * (N - 2) + "pos = 2", [False, True, False, False, False]),
     # number of positions so far with a number of ... of at least 1 a: true from the first a on
-    "counts": ("#L[" * (N // 2) + "a" + "] > 0" * (N // 2), [True] * 5),
+    "counts": ("#L[" * (N // 2) + "a" + "] > 1" * (N // 2), [True] * 5),
     # there are 5 positions, which is 1 modulo 2, so the next predicate counts all 5 of them
     "predicates of counts": ("MOD(2, 1, #[" * (N // 2) + "true" + "])" * (N // 2), [True] * 5),
     "bounded": ("F[0,2] " * N + "a", [True, True, True, True, False]),
@@ -124,7 +124,7 @@ def test_operators_that_change_nothing_are_compiled_at_any_depth() -> None:
             "1,001 distinct temporal operators, comparisons and predicates, and at most",
         ),
         ("Y " * N + "a", "over 2,000 distinct temporal operators, comparisons and predicates, and at most 1,000"),
-        ("#L[" * (N // 2) + "a" + "] > 0" * (N // 2), "over 2,000 distinct"),
+        ("#L[" * (N // 2) + "a" + "] > 1" * (N // 2), "over 2,000 distinct"),
     ],
 )
 def test_more_operators_than_are_compiled(text: str, message: str) -> None:

@@ -12,11 +12,13 @@ construction is refused, at the place where the user wrote it.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, assert_never
 
 from hardsim.compiling.from_ltl import operators
-from hardsim.compiling.from_ltl.operators import HALF, SIZES, CountForms, OperatorBlock, Side
+from hardsim.compiling.from_ltl.operators import HALF, SIZES, Clip, CountForms, OperatorBlock, Side
 from hardsim.errors import Span, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.core import (
@@ -166,6 +168,8 @@ class _Lowering:
         self.required: set[str] = set()
         self.sums: set[str] = set()
         self.weights: dict[CountOf, int] = {}
+        self.readers = Counter(operand for number in core.live for operand in operands(core.nodes[number]))
+        self.readers[core.root.node] += 1
         refuse(core, regime, self.method)
         for number in core.live:
             node = core.nodes[number]
@@ -206,9 +210,9 @@ class _Lowering:
                 continue
             heads.extend(block.heads)
             if name in self.required:
-                units.extend(Unit(((name, 1),), pre, counts=name in self.sums) for pre in block.clips)
+                units.extend(Unit(((name, one.weight),), one.form, counts=name in self.sums) for one in block.clips)
             if output == ACCEPT and name == self.names[self.core.root.node]:
-                units.extend(Unit(((ACCEPT, -1),), pre) for pre in block.clips)
+                units.extend(Unit(((ACCEPT, -one.weight),), one.form) for one in block.clips)
                 biases.append((ACCEPT, 1))
                 self.meanings[ACCEPT] = f"not {name}"
         return ProgramLayer(tuple(heads), tuple(units), tuple(biases))
@@ -222,13 +226,13 @@ class _Lowering:
             case Letters(PropositionSymbols(name=str())) if self.core.root == Lit(number, True):
                 # The complement of a proposition is no coordinate of the embedding: a clip writes it.
                 symbols = node.symbols
-                block = OperatorBlock((), (self.read(self._letter(symbols)),))
+                block = OperatorBlock((), (Clip(self.read(self._letter(symbols)), 0, 1),))
             case Letters(symbols):
                 return self._letter(symbols), 0
             case Edge(which):
                 return self.marker(which), 1
             case And(args):
-                block = operators.conjunction([self.form(arg) for arg in args])
+                layer, block = self._conjunction(args)
             case Xor(left, right):
                 block = operators.exclusive(self.form(Lit(left)), self.form(Lit(right)))
             case Step(op, arg):
@@ -239,7 +243,7 @@ class _Lowering:
             case Reach(op, _, right, where):
                 name = f"{op}{number}"
                 block = operators.reach(
-                    op, self.form(where), self.form(right), name, self.regime, self._reaching(number)
+                    op, self.form(where), self.form(right), name, self.regime, self._reaching(number, node)
                 )
             case AtLeast():
                 name = f"count{number}"
@@ -251,14 +255,36 @@ class _Lowering:
                 if column is None:
                     layer, block = self._looked_up(number, node, name)
                 else:
-                    layer, block = 1, OperatorBlock((), (Affine.coordinate(column),))
+                    layer, block = 1, OperatorBlock((), (Clip(Affine.coordinate(column), 0, 1),))
             case _:
                 assert_never(node)
         return self.put(name, layer, block, self._meaning(node)), layer
 
+    def _conjunction(self, args: Sequence[Lit]) -> tuple[int, OperatorBlock]:
+        """Return the block of a conjunction, and its layer: the layer of the newest operand, if there is a single one
+        whose clips can be closed, or the next one."""
+        newest = max(args, key=lambda arg: self.ready[arg.node])
+        layer = self.ready[newest.node]
+        others = [arg for arg in args if arg != newest]
+        placed = self.placed.get(self.names[newest.node])
+        if placed is not None and all(self.ready[other.node] < layer for other in others):
+            block = placed[1]
+            forms = [self._form(other) for other in others]
+            # Several clips that something else reads as well would be written twice.
+            once = len(block.clips) == 1 or self.readers[newest.node] == 1
+            within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
+            if within is not None:
+                self.required.update(self.names[other.node] for other in others)
+                return layer, within
+        return layer + 1, operators.conjunction([self.form(arg) for arg in args])
+
     def form(self, lit: Lit) -> Affine:
-        """Return a literal as a linear form over coordinates."""
-        form = self.read(self.names[lit.node])
+        """Return a literal as a linear form over coordinates, and note that something reads it."""
+        self.required.add(self.names[lit.node])
+        return self._form(lit)
+
+    def _form(self, lit: Lit) -> Affine:
+        form = Affine.coordinate(self.names[lit.node])
         return Affine.constant(1) - form if lit.negated else form
 
     def read(self, name: str) -> Affine:
@@ -321,14 +347,16 @@ class _Lowering:
             return OF_THE_FIRST
         return brief_formula(mention.node, LONGEST_NAME)
 
-    def _reaching(self, number: int) -> str:
-        """Return a description of the head that computes a since, an until, or an operator defined by these."""
+    def _reaching(self, number: int, node: Reach) -> str:
+        """Return a description of the head that computes a since, an until, or what is defined by these: another
+        operator, or the comparison of a count with 0."""
         mention = self.core.mentions.get(number)
         if mention is None or mention.node is None:
             return OF_THE_FIRST
-        end, sought = operators.END["left" if mention.operator in "U R W M F G" else "right"], deciding(mention.node)
-        at = "" if sought is None else f", read at the {end} position with {brief_formula(sought, LONGEST_SOUGHT)}"
-        return brief_formula(mention.node, LONGEST_NAME) + at
+        sought = deciding(mention.node)
+        looked_for = self._sought(node.where) if sought is None else brief_formula(sought, LONGEST_SOUGHT)
+        end = operators.END["right" if node.op == "S" else "left"]
+        return f"{brief_formula(mention.node, LONGEST_NAME)}, read at the {end} position with {looked_for}"
 
     def _sought(self, lit: Lit) -> str:
         """Return the counted formula, as the user wrote it if the user's text has this count."""
@@ -396,7 +424,10 @@ class _Lowering:
             layer = max(layer, ready)
         if layer > 1:
             self.sums.add(name)
-        return layer, OperatorBlock((), (operators.compare(total),))
+        # Counts are not negative, so only the signs of their coefficients bound the sum.
+        signs = [coefficient > 0 for coefficient, _ in node.terms]
+        least, most = (node.constant if all(signs) else None), (None if any(signs) else node.constant)
+        return layer, OperatorBlock((), (operators.compare(total, least, most),))
 
     def _value(self, count: CountOf) -> tuple[Affine, int]:
         """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1

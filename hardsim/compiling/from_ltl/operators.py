@@ -20,11 +20,13 @@ one position is visible, the counts themselves are exact (m = 1) and are used in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import floor
 from typing import Literal
 
-from hardsim.network.numbers import ONE, Mask
+from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY, RAMP, Regime, expression
 
@@ -32,11 +34,44 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
+class Clip:
+    """A hidden unit of an operator: `weight` (1 or -1) times `clip(form)`, where the form is between `least` and `most`
+    if all Booleans that it reads are exact (None: no bound)."""
+
+    form: Affine
+    least: Rational | None
+    most: Rational | None
+    weight: int = 1
+
+    def closed_unless(self, conditions: Sequence[Affine]) -> Clip:
+        """Return the clip that is 0 where one of several exact Booleans is false, and unchanged elsewhere: with m the
+        least integer above `most`, `form - m (number of false ones)` is below 0 there. Raises ValueError without an
+        upper bound."""
+        if self.most is None:
+            raise ValueError("a clip whose form has no upper bound cannot be closed")
+        factor = floor(self.most) + 1
+        form = self.form
+        for condition in conditions:
+            form += (condition - Affine.constant(1)).scaled(factor)
+        least = None if self.least is None else self.least - factor * len(conditions)
+        return Clip(form, least, self.most, self.weight)
+
+    @property
+    def opposite(self) -> Clip | None:
+        """The clip that is 1 minus this one, `clip(1 - form)`; None without a lower bound (which a clip that is to be
+        closed needs) or for a clip that is subtracted."""
+        if self.least is None or self.weight != 1:
+            return None
+        least = None if self.most is None else 1 - self.most
+        return Clip(Affine.constant(1) - self.form, least, 1 - self.least)
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorBlock:
     """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate."""
 
     heads: tuple[Head, ...]
-    clips: tuple[Affine, ...]
+    clips: tuple[Clip, ...]
 
 
 def edge(which: Literal["first", "last"]) -> OperatorBlock:
@@ -54,7 +89,9 @@ def edge(which: Literal["first", "last"]) -> OperatorBlock:
     head = replace(head, name=which, theorem="Proposition 11")
     up = Affine.of([(raw, 3), (ONE, -3 * HALF)])
     down = Affine.of([(raw, -3), (ONE, -3 * HALF)])
-    return OperatorBlock((head,), (up,) if first else (up, down))
+    # x is the mean of numbers of size 1, so it is between -1 and 1.
+    clips = tuple(Clip(form, -9 * HALF, 3 * HALF) for form in ((up,) if first else (up, down)))
+    return OperatorBlock((head,), clips)
 
 
 def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regime, what: str) -> OperatorBlock:
@@ -70,7 +107,7 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
     """
     side: Literal["left", "right"] = "right" if op == "Y" else "left"
     heads: list[Head] = []
-    clips: list[Affine] = []
+    clips: list[Clip] = []
     for parity, sign in (("even", 1), ("odd", -1)):
         q = Affine.of({ONE: HALF, PARITY: sign * HALF})
         heads.append(
@@ -78,7 +115,8 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
         )
         head = heads[-1]
         # This head's output counts at the positions of the other parity: subtract 2 [i has this parity].
-        clips.append(Affine.of([(head.out, 2), (ONE, -HALF - 1), (PARITY, -sign), (marker, -2)]))
+        form = Affine.of([(head.out, 2), (ONE, -HALF - 1), (PARITY, -sign), (marker, -2)])
+        clips.append(Clip(form, -9 * HALF, 3 * HALF))
     return OperatorBlock(tuple(heads), tuple(clips))
 
 
@@ -90,7 +128,7 @@ def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime:
     mask), where `right` is false: this is correct without a special case.
     """
     head = nearest("right" if op == "S" else "left", where, value, f"{out}.read", regime, what)
-    return OperatorBlock((head,), (Affine.of([(head.out, 2), (ONE, -HALF)]),))
+    return OperatorBlock((head,), (Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF),))
 
 
 def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime, purpose: str) -> Head:
@@ -114,14 +152,43 @@ def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, 
     )
 
 
-def conjunction(args: list[Affine]) -> OperatorBlock:
+def conjunction(args: Sequence[Affine]) -> OperatorBlock:
     """Return the conjunction of k exact Booleans: `clip(sum - (k - 1))`, which is 1 iff the sum is k."""
-    return OperatorBlock((), (Affine.of([(ONE, 1 - len(args)), *(term for arg in args for term in arg.terms)]),))
+    form = Affine.of([(ONE, 1 - len(args)), *(term for arg in args for term in arg.terms)])
+    return OperatorBlock((), (Clip(form, 1 - len(args), 1),))
+
+
+MOST_CLIPS, MOST_READ = 4, 8
+"""Greatest number of clips, and of coordinates that each of them reads, by which a conjunction takes an operator's
+place instead of reading its Boolean a layer later. Nested conjunctions and disjunctions would have more and more, and
+proofs distinguish the cases of all coordinates that a clip reads."""
+
+
+def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[Affine]) -> OperatorBlock | None:
+    """Return the conjunction of an operator's Boolean x (or its negation) with Booleans that are exact one layer
+    earlier, as clips of the operator's own layer; None if its clips cannot be closed, or are too many.
+
+    Every clip of x is closed where one of the others is false (ours, theory 17D): the sum is then x if they all hold,
+    and 0 if not. For the negation of x: if x is a single clip, its opposite is closed; if not, `x & others` is
+    subtracted from the conjunction of the others.
+    """
+    if any(clip.most is None for clip in block.clips):
+        return None
+    opposite = block.clips[0].opposite if negated and len(block.clips) == 1 else None
+    if not negated:
+        clips = [clip.closed_unless(others) for clip in block.clips]
+    elif opposite is not None:
+        clips = [opposite.closed_unless(others)]
+    else:
+        within = [replace(clip, weight=-clip.weight).closed_unless(others) for clip in block.clips]
+        clips = [*conjunction(others).clips, *within]
+    large = len(clips) > MOST_CLIPS or any(len(clip.form.terms) > MOST_READ + 1 for clip in clips)
+    return None if large else OperatorBlock((), tuple(clips))
 
 
 def exclusive(left: Affine, right: Affine) -> OperatorBlock:
     """Return the exclusive or of two exact Booleans: `clip(a - b) + clip(b - a)`."""
-    return OperatorBlock((), (left - right, right - left))
+    return OperatorBlock((), (Clip(left - right, -1, 1), Clip(right - left, -1, 1)))
 
 
 Side = Literal["L", "R", ""]
@@ -195,17 +262,21 @@ def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: 
     )
 
 
-def compare(total: Affine) -> Affine:
-    """Return the clip input for `total >= 0`, where `total` is an integer known to within 1/4: `total + 1` is at
-    least 1 or at most 0, and `clip(2x - 1/2)` rounds it."""
-    return total.scaled(2) + Affine.constant(2 - HALF)
+def compare(total: Affine, least: int | None = None, most: int | None = None) -> Clip:
+    """Return the clip for `total >= 0`, where `total` is an integer from `least` to `most` that is known to within
+    1/4: `total + 1` is at least 1 or at most 0, and `clip(2x - 1/2)` rounds it."""
+
+    def scaled(value: int | None) -> Fraction | None:
+        return None if value is None else 2 * value + 2 - HALF
+
+    return Clip(total.scaled(2) + Affine.constant(2 - HALF), scaled(least), scaled(most))
 
 
-def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Affine, ...]:
-    """Return the clip inputs for a predicate of a count: the value that the head read if the count is positive, and
-    the predicate of 0 (`at_zero`, an exact column) if it is 0."""
+def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Clip, ...]:
+    """Return the clips for a predicate of a count: the value that the head read if the count is positive, and the
+    predicate of 0 (`at_zero`, an exact column) if it is 0."""
     positive = Affine.of([(read, 2), (ONE, -HALF - 2)]) + some_form.scaled(2)
-    return (positive, at_zero - some_form)
+    return (Clip(positive, -5 * HALF, 3 * HALF), Clip(at_zero - some_form, -1, 1))
 
 
 def sign(
@@ -228,7 +299,7 @@ def sign(
         purpose=f"{what}: the mean of the even positions if it holds, of the odd ones if not",
         theorem="sign test (ours)",
     )
-    read = Affine.of([(head.out, 2), (ONE, -HALF)]) - alone.scaled(2)
-    # 2 (exact + 1) - 1/2 is at most 2 size + 3/2, so subtracting twice (size + 1) closes it wherever m > 1.
-    single = compare(exact) - (Affine.constant(1) - alone).scaled(2 * size + 2)
-    return OperatorBlock((head,), (read, single))
+    read = Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF)
+    # The counts themselves are used where m = 1, and what the head reads elsewhere.
+    single = compare(exact, -size, size).closed_unless([alone])
+    return OperatorBlock((head,), (read.closed_unless([Affine.constant(1) - alone]), single))

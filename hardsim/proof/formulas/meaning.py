@@ -22,7 +22,7 @@ are compared by their values at every site.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -222,53 +222,46 @@ class ProgramMeaning:
             return self._compared(clips, bias, reads)
         if means or any(isinstance(read, Sign) for read in reads.values()):
             return self._signed(clips, bias, reads)
-        variables = {name: self.facts.everywhere(self.facts.fact("read", name)) for name in reads}
+        table = next(((name, read) for name, read in reads.items() if isinstance(read, LookedUp)), None)
+        if table is not None:
+            variable = {name: self.facts.everywhere(self._variable(name)) for name in reads}
+            return self._tabled(self._total(clips, bias, variable), table[0], table[1], clips[0].out)
+        read = {name: self._read(name, read) for name, read in reads.items() if isinstance(read, Nearest)}
+        total = self._total(clips, bias, read)
+        left = {self._variable(name) for name in reads}
+        if any(self.facts.diagrams.depends(number, left) for number in set(total)):
+            raise NotProved(f"the coordinate '{clips[0].out}' reads a position other than the query and its neighbours")
+        return total
+
+    def _total(self, clips: list[Unit], bias: Rational, read: Mapping[str, Column]) -> Column:
+        """Return the column of a sum of clips, with the columns of what the heads read."""
         parts: list[tuple[Rational, Column]] = []
         for item in clips:
-            terms = [(c, variables[name] if name in variables else self.of(name))
-                     for name, c in item.pre.terms if name != ONE]  # fmt: skip
-            constant = dict(item.pre.terms).get(ONE, 0)
-            parts.append((item.weight, self.facts.clip(terms, constant)))
-        total = self.facts.combine(parts, bias)
-        # Without reads the clips are Boolean functions of known columns.
-        if not reads:
-            return total
-        for name, read in reads.items():
-            if isinstance(read, LookedUp) and read.columns is not None:
-                return self._tabled(total, name, read.count, read.columns, clips[0].out)
-        nearest = {name: read for name, read in reads.items() if isinstance(read, Nearest)}
-        return self._read(total, nearest, clips[0].out)
+            terms = [(c, read[name] if name in read else self.of(name)) for name, c in item.pre.terms if name != ONE]
+            parts.append((item.weight, self.facts.clip(terms, dict(item.pre.terms).get(ONE, 0))))
+        return self.facts.combine(parts, bias)
 
-    def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
-        """Return the column of a coordinate that equals the value read by one head at each site: by the same head
-        everywhere, or by a head that reads this position or a neighbour."""
+    def _variable(self, name: str) -> int:
+        """Return the variable of what a head reads, where nothing is known of it."""
+        return self.facts.fact("read", name)
+
+    def _read(self, name: str, read: Nearest) -> Column:
+        """Return the column of what a head reads: the fact of its operator, or, if its condition is the same for every
+        word, the value at this position or a neighbour. Where it reads another position, that is its variable."""
         facts = self.facts
-        own = {facts.fact("read", name): name for name in reads}
-        if len(set(total)) == 1 and total[0] in own:
-            read = reads[own[total[0]]]
+        if not facts.constant(read.where):
             return facts.nearest(read.op, read.where, read.what)
-        known = {name: facts.distances(read.op, self.facts.fixed(read.where, "the condition of a head"))
-                 for name, read in reads.items()}  # fmt: skip
-        steps = {name: [facts.beside(op, read.what) for op in STEPS] for name, read in reads.items()}
-        result = []
-        for site, number in enumerate(total):
-            if facts.diagrams.constant(number):
-                result.append(number)
-                continue
-            if number not in own:
-                raise NotProved(f"the coordinate '{out}' does not equal the value of one head")
-            name = own[number]
-            # The distance is fixed, so the read is a step (Y or X) or the value here.
-            distance = known[name][site]
-            if abs(distance) > 1:
-                raise NotProved(f"the coordinate '{out}' reads a position other than the query and its neighbours")
-            result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
-        return tuple(result)
+        distances = facts.distances(read.op, facts.numbers(read.where))
+        steps = [facts.beside(op, read.what) for op in STEPS]
+        return tuple([
+            read.what[site] if not distance else steps[distance > 0] if abs(distance) == 1 else self._variable(name)
+            for site, distance in enumerate(distances)
+        ])  # fmt: skip
 
-    def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
+    def _tabled(self, total: Column, name: str, read: LookedUp, out: str) -> Column:
         """Return the column of a predicate of a count: the value that was looked up if the count is positive, else
         a value that depends on the site."""
-        facts, variable = self.facts, self.facts.fact("read", name)
+        facts, variable = self.facts, self._variable(name)
 
         @cache
         def choices(some: int) -> dict[int, int]:
@@ -279,10 +272,10 @@ class ProgramMeaning:
                 facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
             }
 
-        found = [choices(some).get(number) for some, number in zip(self._some(count), total, strict=True)]
+        found = [choices(some).get(number) for some, number in zip(self._some(read.count), total, strict=True)]
         if None in found:
             raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
-        return facts.table(count, [zero for zero in found if zero is not None], columns)
+        return facts.table(read.count, [zero for zero in found if zero is not None], read.columns or ())
 
     def _some(self, count: Count) -> Column:
         """Return the column that is 1 where a count is positive."""

@@ -33,8 +33,6 @@ SCALES: Mapping[str, str] = {
     "causal-position": "ByPosition",
 }  # fmt: skip
 """The form of the scores by which a head looks for the nearest position, in each regime."""
-REACHED = ("NSince", "NUntil", "NPrev", "NNext", "NAtLeast")
-"""The operators that a head computes which reads the nearest position; of NAtLeast those that say "some position"."""
 MOST_CASES = 40
 """Largest number of operands that are added to the nodes for cases."""
 MASK_SIDES: Mapping[Mask, str] = {Mask.FUTURE: "Before", Mask.PAST: "After", Mask.NONE: "Everywhere"}
@@ -222,16 +220,36 @@ class Hints:
         return int(self.coordinates[reader][0])
 
     def _reached(self, head: AttentionHead, node: int, kind: Mapping[str, Any]) -> int:
-        """Return the node that a head computes which reads the nearest position: `node`, unless that is a simpler node
-        with the same truth, such as a set of letters; then the operator with the operand that the head reads."""
-        if self.table.entries[node].constructor in REACHED:
-            return node
-        operator = "NUntil" if MASK_SIDES[head.mask] == "After" else "NSince"
+        """Return the node that a head computes which reads the nearest position: the node that its clip decides, or
+        one of its operands, if the clip decides a conjunction; or, if that is a simpler node with the same truth, such
+        as a set of letters, the operator with the operand that the head reads."""
+        after = MASK_SIDES[head.mask] == "After"
+        parity = kind["where"] is not None and kind["where"][0] == self.table.even
+        step, reach = ("NNext", "NUntil") if after else ("NPrev", "NSince")
         ends = f" {literal(*kind['what'])}" if kind["what"] is not None else ""
-        for number, entry in enumerate(self.table.entries):
-            if entry.constructor == operator and entry.text.endswith(ends):
-                return number
-        raise no_instance(f"the operator that head {head.name} computes is not known")
+        always = kind["where"] == kind["what"]
+        entries = self.table.entries
+
+        def computes(number: int) -> bool:
+            entry = entries[number]
+            if entry.constructor == "NAtLeast":
+                return always and not parity
+            if entry.constructor != (step if parity else reach):
+                return False
+            # Where the head looks for what it reads, the left operand is true.
+            return parity or always == (entry.operands[0] == self.table.true)
+
+        parts = [node]
+        for part in parts:  # which grows
+            if entries[part].constructor in ("NAnd", "NXor"):
+                parts += [operand for operand in entries[part].operands if operand not in parts]
+        # What the head reads may also be written as another node with the same truth.
+        among = [number for number in parts if computes(number)]
+        exact = [number for number in (*among, *range(len(entries))) if entries[number].text.endswith(ends)]
+        found = next((number for number in exact if computes(number)), among[0] if among else None)
+        if found is None:
+            raise no_instance(f"the operator that head {head.name} computes is not known")
+        return found
 
     def _nearest(self, head: AttentionHead, node: int, kind: Mapping[str, Any]) -> tuple[str, Holding, list[int]]:
         """Return the purpose of a head that reads the nearest position of some kind, what it writes, and more nodes for

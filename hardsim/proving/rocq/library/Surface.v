@@ -265,12 +265,29 @@ Fixpoint linear_of_terms (ts : list (Z * count)) (c : Z) : option linear :=
 Definition divided (L : linear) : linear :=
   let g := fold_right (fun t g => Z.gcd (fst t) g) 0%Z (fst L) in
   if Z.eqb g 0 then L else (map (fun t => ((fst t / g)%Z, snd t)) (fst L), (snd L / g)%Z).
-Definition make_at_least (L : linear) : outcome :=
+(** A count of one literal is positive: the literal holds at some position of that side. *)
+Definition some_position (k : count) : option outcome :=
+  let F := form_of_lit (snd k) in
+  let always := Some (constant_form true) in
+  match fst k with
+  | Before => bind_option (make_reach true always) F
+  | After => bind_option (make_reach false always) F
+  | Everywhere => map_option Simplified (either (reach true always F) (reach false always F))
+  end.
+Definition negated_outcome (o : outcome) : outcome :=
+  match o with Simplified F => Simplified (negated_form F) | Primitive s d => Primitive (negb s) d end.
+Definition make_at_least (L : linear) : option outcome :=
   let (ts, c) := divided L in
-  if forallb (fun t => 0 <=? fst t)%Z ts && (0 <=? c)%Z then Simplified (constant_form true) else
-  if forallb (fun t => fst t <=? 0)%Z ts && (c <? 0)%Z then Simplified (constant_form false) else
-  Primitive false (NAtLeast ts c).
-Definition at_least (L : linear) : option form := finish (Some (make_at_least L)).
+  if forallb (fun t => 0 <=? fst t)%Z ts && (0 <=? c)%Z then Some (Simplified (constant_form true)) else
+  if forallb (fun t => fst t <=? 0)%Z ts && (c <? 0)%Z then Some (Simplified (constant_form false)) else
+  let itself := Some (Primitive false (NAtLeast ts c)) in
+  match ts with
+  | [(z, k)] =>
+      if Z.eqb z 1 && Z.eqb c (-1) then some_position k else
+      if Z.eqb z (-1) && Z.eqb c 0 then map_option negated_outcome (some_position k) else itself
+  | _ => itself
+  end.
+Definition at_least (L : linear) : option form := finish (make_at_least L).
 
 (** * Numerical predicates of linear terms *)
 Definition node_on (k : count) (c : condition) : outcome :=
@@ -326,7 +343,7 @@ Definition outcome_of_node (d : node) : option outcome :=
   | NNext a => bind_option (make_step false) (form_of_lit a)
   | NSince a b => bind_option (make_reach true (form_of_lit a)) (form_of_lit b)
   | NUntil a b => bind_option (make_reach false (form_of_lit a)) (form_of_lit b)
-  | NAtLeast ts c => map_option make_at_least (linear_of_terms ts c)
+  | NAtLeast ts c => bind_option make_at_least (linear_of_terms ts c)
   | NNumeric c (s, l) =>
       match bind_option (count_linear s) (form_of_lit l) with
       | Some ([(z, k)], o) => Some (make_numeric c k z o)
@@ -1074,20 +1091,67 @@ Proof.
     cbn [fst snd]; replace (count_value n T (s, l) i) with (side_count s (truth T l) i) by (destruct s; reflexivity);
       lia.
 Qed.
-Lemma make_at_least_ok L V : (forall i, 1 <= i <= n -> linear_at n T i L = V i) ->
-  gives (Some (make_at_least letters L)) (fun i => 0 <=? V i)%Z.
+Lemma number_some a b P : (0 <? number a b P)%Z = some a b P.
 Proof.
-  intros HL r Hr i Hi; injection Hr as <-; rewrite <- (HL i Hi), <- divided_ok; unfold make_at_least.
+  unfold number, some; induction (positions a b) as [|x L IH]; [reflexivity|]; cbn [filter existsb].
+  destruct (P x); [|exact IH]; apply Z.ltb_lt; cbn [length]; lia.
+Qed.
+Lemma once_ok back P i : 1 <= i <= n ->
+  reach_truth n back (fun _ => true) P i = if back then some 1 i P else some i n P.
+Proof.
+  intro Hi; apply bool_eq; rewrite reach_true by lia; destruct back; rewrite some_iff; split.
+  - intros [j [Hj [HP _]]]; exists j; auto.
+  - intros [j [Hj HP]]; exists j; auto.
+  - intros [j [Hj [HP _]]]; exists j; auto.
+  - intros [j [Hj HP]]; exists j; auto.
+Qed.
+Lemma some_position_ok k :
+  gives (some_position letters beyond table k) (fun i => 0 <? count_value n T k i)%Z.
+Proof.
+  destruct k as [s l]; unfold some_position; cbn [fst snd]; pose proof (form_of_lit_ok l) as Hl.
+  assert (denotes (Some (constant_form letters true)) (fun _ => true)) as One by apply denotes_some, constant_ok.
+  destruct s; unfold count_value; cbn [fst snd].
+  1,2: destruct (form_of_lit letters table l) as [F|]; [|apply gives_none]; cbn [bind_option]; intros r Hr i Hi;
+    rewrite (make_reach_ok _ _ _ _ _ One (Hl F eq_refl) r Hr i Hi), once_ok, number_some by exact Hi; reflexivity.
+  pose proof (either_ok _ _ _ _ (reach_denotes true _ _ _ _ One Hl) (reach_denotes false _ _ _ _ One Hl)) as K.
+  destruct (either letters beyond table _ _) as [F|]; [|apply gives_none]; apply gives_form; intros i Hi.
+  rewrite (K F eq_refl i Hi), !once_ok, number_some by exact Hi; apply bool_eq.
+  rewrite orb_true_iff, !some_iff; split.
+  - intros [[j [Hj HP]]|[j [Hj HP]]]; exists j; split; auto; lia.
+  - intros [j [Hj HP]]; destruct (Nat.le_ge_cases j i); [left|right]; exists j; split; auto; lia.
+Qed.
+Lemma negated_outcome_ok o P : gives o P -> gives (map_option (negated_outcome letters) o) (fun i => negb (P i)).
+Proof.
+  intros H r Hr i Hi; destruct o as [o|]; [|discriminate]; injection Hr as <-; rewrite <- (H o eq_refl i Hi).
+  destruct o as [F|s d]; cbn [negated_outcome outcome_truth].
+  - apply (negated_ok F (form_truth F)); [intros j Hj; reflexivity|exact Hi].
+  - symmetry; apply negb_xorb_l.
+Qed.
+Lemma make_at_least_ok L V : (forall i, 1 <= i <= n -> linear_at n T i L = V i) ->
+  gives (make_at_least letters beyond table L) (fun i => 0 <=? V i)%Z.
+Proof.
+  intros HL r Hr i Hi; rewrite <- (HL i Hi), <- divided_ok; unfold make_at_least in Hr.
   destruct (divided L) as [ts c]; unfold linear_at; cbn [fst snd].
   destruct (forallb _ ts && (0 <=? c)%Z) eqn:Elow; [|clear Elow; destruct (forallb _ ts && (c <? 0)%Z) eqn:E].
-  - apply andb_prop in Elow; destruct Elow as [Ht Hc]; apply (linear_not_negative n T i) in Ht; apply Z.leb_le in Hc.
-    cbn [outcome_truth]; rewrite (constant_ok true i Hi); symmetry; apply Z.leb_le; lia.
-  - apply andb_prop in E; destruct E as [Ht Hc]; apply (linear_not_positive n T i) in Ht; apply Z.ltb_lt in Hc.
-    cbn [outcome_truth]; rewrite (constant_ok false i Hi); symmetry; apply Z.leb_gt; lia.
-  - cbn [outcome_truth node_truth]; apply xorb_false_l.
+  - injection Hr as <-; apply andb_prop in Elow; destruct Elow as [Ht Hc]; apply (linear_not_negative n T i) in Ht.
+    apply Z.leb_le in Hc; cbn [outcome_truth]; rewrite (constant_ok true i Hi); symmetry; apply Z.leb_le; lia.
+  - injection Hr as <-; apply andb_prop in E; destruct E as [Ht Hc]; apply (linear_not_positive n T i) in Ht.
+    apply Z.ltb_lt in Hc; cbn [outcome_truth]; rewrite (constant_ok false i Hi); symmetry; apply Z.leb_gt; lia.
+  - assert (forall r, Some (Primitive false (NAtLeast ts c)) = Some r ->
+      outcome_truth r i = (0 <=? linear_value n T ts i + c)%Z) as Itself.
+    { intros o Ho; injection Ho as <-; cbn [outcome_truth node_truth]; apply xorb_false_l. }
+    destruct ts as [|[z k] [|]]; [exact (Itself r Hr)| |exact (Itself r Hr)].
+    rewrite linear_cons; cbn [fst snd]; unfold linear_value; cbn [fold_right].
+    destruct (Z.eqb z 1 && Z.eqb c (-1)) eqn:Some1; [|destruct (Z.eqb z (-1) && Z.eqb c 0) eqn:None1].
+    + apply andb_prop in Some1; destruct Some1 as [Hz Hc]; apply Z.eqb_eq in Hz, Hc; subst z c.
+      rewrite (some_position_ok k r Hr i Hi); apply bool_eq; rewrite Z.ltb_lt, Z.leb_le; lia.
+    + apply andb_prop in None1; destruct None1 as [Hz Hc]; apply Z.eqb_eq in Hz, Hc; subst z c.
+      rewrite (negated_outcome_ok _ _ (some_position_ok k) r Hr i Hi), <- Z.leb_antisym; apply bool_eq.
+      rewrite !Z.leb_le; lia.
+    + rewrite (Itself r Hr), linear_cons; reflexivity.
 Qed.
 Lemma at_least_ok L V : (forall i, 1 <= i <= n -> linear_at n T i L = V i) ->
-  denotes (at_least letters table L) (fun i => 0 <=? V i)%Z.
+  denotes (at_least letters beyond table L) (fun i => 0 <=? V i)%Z.
 Proof. intro H; apply finish_ok, make_at_least_ok, H. Qed.
 
 (** * Numerical predicates *)
@@ -1237,15 +1301,6 @@ Qed.
 (** * Formulas *)
 Scheme formula_terms := Induction for formula Sort Prop with term_formulas := Induction for term Sort Prop.
 Combined Scheme formula_and_term from formula_terms, term_formulas.
-Lemma once_ok back P i : 1 <= i <= n ->
-  reach_truth n back (fun _ => true) P i = if back then some 1 i P else some i n P.
-Proof.
-  intro Hi; apply bool_eq; rewrite reach_true by lia; destruct back; rewrite some_iff; split.
-  - intros [j [Hj [HP _]]]; exists j; auto.
-  - intros [j [Hj HP]]; exists j; auto.
-  - intros [j [Hj [HP _]]]; exists j; auto.
-  - intros [j [Hj HP]]; exists j; auto.
-Qed.
 Lemma dual_ok back P Q i : 1 <= i <= n ->
   negb (reach_truth n back (fun j => negb (P j)) (fun j => negb (Q j)) i) =
   if back then every 1 i (fun j => Q j || some (j + 1) i P) else every i n (fun j => Q j || some i (j - 1) P).
@@ -1321,7 +1376,7 @@ Proof.
 Qed.
 Lemma difference_ok L M U V : (forall i, 1 <= i <= n -> linear_at n T i L = U i) ->
   (forall i, 1 <= i <= n -> linear_at n T i M = V i) ->
-  denotes (at_least letters table (add_linear M (scale_linear (-1) L))) (fun i => U i <=? V i)%Z.
+  denotes (at_least letters beyond table (add_linear M (scale_linear (-1) L))) (fun i => U i <=? V i)%Z.
 Proof.
   intros HL HM; eapply denotes_ext; [apply at_least_ok with (V := fun i => (V i - U i)%Z)|].
   - intros i Hi; rewrite add_linear_ok, scale_linear_ok, HL, HM by exact Hi; lia.
@@ -1329,7 +1384,7 @@ Proof.
 Qed.
 Lemma at_most_correct o o' U V : denotes_linear o U -> denotes_linear o' V ->
   denotes (match o, o' with
-    Some L, Some M => at_least letters table (add_linear M (scale_linear (-1) L)) | _, _ => None end)
+    Some L, Some M => at_least letters beyond table (add_linear M (scale_linear (-1) L)) | _, _ => None end)
     (fun i => U i <=? V i)%Z.
 Proof.
   intros HU HV; destruct o as [L|]; [|apply denotes_none]; destruct o' as [M|]; [|apply denotes_none].
@@ -1337,8 +1392,8 @@ Proof.
 Qed.
 Lemma equal_correct o o' U V : denotes_linear o U -> denotes_linear o' V ->
   denotes (match o, o' with
-    Some L, Some M => both letters beyond table (at_least letters table (add_linear M (scale_linear (-1) L)))
-      (at_least letters table (add_linear L (scale_linear (-1) M))) | _, _ => None end)
+    Some L, Some M => both letters beyond table (at_least letters beyond table (add_linear M (scale_linear (-1) L)))
+      (at_least letters beyond table (add_linear L (scale_linear (-1) M))) | _, _ => None end)
     (fun i => U i =? V i)%Z.
 Proof.
   intros HU HV; destruct o as [L|]; [|apply denotes_none]; destruct o' as [M|]; [|apply denotes_none].
