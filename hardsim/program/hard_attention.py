@@ -299,6 +299,24 @@ class Program(Placed, Keeping):
         return ()
 
     @property
+    def longest_path(self) -> dict[int, str]:
+        """Coordinates by the number of the layer that writes them, each read by the next one and the last one by the
+        answer: the output cannot be computed in fewer layers as long as each of them needs the one before it."""
+        last = {name: number for number, layer in enumerate(self.layers, start=1) for name in layer.written}
+        path: dict[int, str] = {}
+        needed = {name for name in self.answers if name in last}
+        while needed:
+            # Of several coordinates in one layer, the first by name: the path does not depend on the order of a set.
+            name = max(sorted(needed), key=lambda one: last[one])
+            path[last[name]] = name
+            layer = self.layers[last[name] - 1]
+            reads = {head.out if len(head.values) == 1 else head.name: head.reads for head in layer.heads}
+            own = [term for unit in layer.units if name in dict(unit.outs) for term, _ in unit.pre.terms] or [name]
+            read = {below for term in own for below in reads.get(term, (term,))}
+            needed = {below for below in read if last.get(below, len(self.layers)) < last[name]}
+        return dict(sorted(path.items()))
+
+    @property
     def unlabelled(self) -> Program:
         """The program without the labels that are only for human readers."""
         layers = tuple(

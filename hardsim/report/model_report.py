@@ -100,6 +100,8 @@ class ShownLayer(Record):
     """Number of clips to [0, 1], which take two relus each."""
     relus: Natural
     """Number of other hidden units."""
+    needed: str | None
+    """Coordinate that needs this layer: it is on a longest path to the output; None if no coordinate of it is."""
     heads: tuple[ShownHead, ...]
     """Heads of the layer; their outputs are added up."""
 
@@ -211,9 +213,11 @@ class ModelReport(SubjectRecord):
     @written
     def layers(self) -> tuple[ShownLayer, ...]:
         """Layers, in order."""
-        numbered = enumerate(self.subject.program.layers, start=1)
+        program = self.subject.program
+        path = program.longest_path
         return tuple(
-            ShownLayer(number, *units(layer), tuple(map(self._head, layer.heads))) for number, layer in numbered
+            ShownLayer(number, *units(layer), path.get(number), tuple(map(self._head, layer.heads)))
+            for number, layer in enumerate(program.layers, start=1)
         )
 
     @property
@@ -298,13 +302,15 @@ def print_model(screen: Screen, report: ModelReport) -> None:
             (one.coordinate, one.meaning + " (the output)" * (one.coordinate == program.output)) for one in report.core
         ]
         screen.block(columns("<coordinate", Field("holds", "left", fold=True)), rows)
+    path = program.longest_path
     for number, layer in enumerate(program.layers, start=1):
         clips, relus = units(layer)
         screen.raw()
         heads = plural(len(layer.heads), "head") if layer.heads else "no attention"
         # Networks of formulas compute clips only.
         hidden = plural(clips, "clip") if regime else plural(2 * clips + relus, "hidden unit")
-        screen.line((f"layer {number}", "bold"), f": {heads}, {hidden}")
+        needed = f", needed for {path[number]}" if number in path else ""
+        screen.line((f"layer {number}", "bold"), f": {heads}, {hidden}{needed}")
         for head in layer.heads:
             _print_head(screen, head, report)
         for out, text in {} if regime else sums(layer).items():

@@ -191,15 +191,28 @@ class _Lowering:
         else:
             self.required.add(output)
         depth = max((index for index, _ in self.placed.values()), default=0)
+        layers = tuple(self._layer(index, output) for index in range(1, depth + 1))
         return Program(
             alphabet=self.core.alphabet,
             regime=self.regime.name,
             letters=tuple(self.letters.values()),
             encodings=tuple(self.encodings.values()),
-            layers=tuple(self._layer(index, output) for index in range(1, depth + 1)),
+            layers=layers,
             output=output,
-            meanings=self.meanings,
+            meanings=self._meanings(layers),
         )
+
+    def _meanings(self, layers: Sequence[ProgramLayer]) -> dict[str, str]:
+        """Return what each coordinate holds. Nodes that no coordinate holds, since conjunctions have taken their place,
+        stand in full in the meanings of others."""
+        written = {name for layer in layers for name in layer.written}
+        held = {self.names[number]: number for number in self.core.live}
+        self.names = {number: name for name, number in held.items() if name in written or name not in self.placed}
+        return {
+            name: self._meaning(self.core.nodes[held[name]]) if name in held else meaning
+            for name, meaning in self.meanings.items()
+            if name in written or name not in self.placed
+        } | ({ACCEPT: f"not {self._text(Lit(self.core.root.node))}"} if ACCEPT in written else {})
 
     def _layer(self, index: int, output: str) -> ProgramLayer:
         heads: list[Head] = []
@@ -214,7 +227,6 @@ class _Lowering:
             if output == ACCEPT and name == self.names[self.core.root.node]:
                 units.extend(Unit(((ACCEPT, -one.weight),), one.form) for one in block.clips)
                 biases.append((ACCEPT, 1))
-                self.meanings[ACCEPT] = f"not {name}"
         return ProgramLayer(tuple(heads), tuple(units), tuple(biases))
 
     def place(self, number: int, node: Node) -> tuple[str, int]:

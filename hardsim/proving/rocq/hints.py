@@ -230,24 +230,25 @@ class Hints:
         always = kind["where"] == kind["what"]
         entries = self.table.entries
 
-        def computes(number: int) -> bool:
+        def fit(number: int) -> int:
+            """0: another operator. Better: one of this kind, that looks for such positions, that reads this literal."""
             entry = entries[number]
             if entry.constructor == "NAtLeast":
-                return always and not parity
+                return 1 if always and not parity else 0
             if entry.constructor != (step if parity else reach):
-                return False
+                return 0
             # Where the head looks for what it reads, the left operand is true.
-            return parity or always == (entry.operands[0] == self.table.true)
+            looks = parity or always == (entry.operands[0] == self.table.true)
+            # Literals with the same truth may be different nodes, so neither is required.
+            return 1 + looks + 2 * entry.text.endswith(ends)
 
         parts = [node]
         for part in parts:  # which grows
             if entries[part].constructor in ("NAnd", "NXor"):
                 parts += [operand for operand in entries[part].operands if operand not in parts]
-        # What the head reads may also be written as another node with the same truth.
-        among = [number for number in parts if computes(number)]
-        exact = [number for number in (*among, *range(len(entries))) if entries[number].text.endswith(ends)]
-        found = next((number for number in exact if computes(number)), among[0] if among else None)
-        if found is None:
+        found = max(parts, key=fit)
+        found = found if fit(found) else max(range(len(entries)), key=fit)
+        if not fit(found):
             raise no_instance(f"the operator that head {head.name} computes is not known")
         return found
 
