@@ -436,10 +436,7 @@ class _Lowering:
             layer = max(layer, ready)
         if layer > 1:
             self.sums.add(name)
-        # Counts are not negative, so only the signs of their coefficients bound the sum.
-        signs = [coefficient > 0 for coefficient, _ in node.terms]
-        least, most = (node.constant if all(signs) else None), (None if any(signs) else node.constant)
-        return layer, OperatorBlock((), (operators.compare(total, least, most),))
+        return layer, OperatorBlock((), (operators.compare(total),), closes=False)
 
     def _value(self, count: CountOf) -> tuple[Affine, int]:
         """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1
@@ -535,7 +532,7 @@ class _Lowering:
         at_zero = Affine.coordinate(self._predicate(node, 0, 0, node.offset))
         self._keys()
         head = operators.look_up(forms, value, f"{name}.read", self.regime, 1, Kind.TABLE, self._named(number))
-        return ready, OperatorBlock((head,), operators.table(head.out, self.read(forms.some), at_zero))
+        return ready, OperatorBlock((head,), operators.table(head.out, self.read(forms.some), at_zero), closes=False)
 
 
 def deciding(node: ast.Node) -> ast.Node | None:

@@ -68,10 +68,12 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class OperatorBlock:
-    """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate."""
+    """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate. `closes` is True if
+    a conjunction may close the clips: proofs know such conjunctions of nearest positions, but not of counts."""
 
     heads: tuple[Head, ...]
     clips: tuple[Clip, ...]
+    closes: bool = True
 
 
 def edge(which: Literal["first", "last"]) -> OperatorBlock:
@@ -172,7 +174,7 @@ def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[A
     and 0 if not. For the negation of x: if x is a single clip, its opposite is closed; if not, `x & others` is
     subtracted from the conjunction of the others.
     """
-    if any(clip.most is None for clip in block.clips):
+    if not block.closes:
         return None
     opposite = block.clips[0].opposite if negated and len(block.clips) == 1 else None
     if not negated:
@@ -262,14 +264,12 @@ def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: 
     )
 
 
-def compare(total: Affine, least: int | None = None, most: int | None = None) -> Clip:
-    """Return the clip for `total >= 0`, where `total` is an integer from `least` to `most` that is known to within
-    1/4: `total + 1` is at least 1 or at most 0, and `clip(2x - 1/2)` rounds it."""
-
-    def scaled(value: int | None) -> Fraction | None:
-        return None if value is None else 2 * value + 2 - HALF
-
-    return Clip(total.scaled(2) + Affine.constant(2 - HALF), scaled(least), scaled(most))
+def compare(total: Affine, size: int | None = None) -> Clip:
+    """Return the clip for `total >= 0`, where `total` is an integer known to within 1/4, and at most `size` in absolute
+    value: `total + 1` is at least 1 or at most 0, and `clip(2x - 1/2)` rounds it."""
+    most = None if size is None else 2 * size + 2 - HALF
+    least = None if size is None else -2 * size + 2 - HALF
+    return Clip(total.scaled(2) + Affine.constant(2 - HALF), least, most)
 
 
 def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Clip, ...]:
@@ -301,5 +301,5 @@ def sign(
     )
     read = Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF)
     # The counts themselves are used where m = 1, and what the head reads elsewhere.
-    single = compare(exact, -size, size).closed_unless([alone])
-    return OperatorBlock((head,), (read.closed_unless([Affine.constant(1) - alone]), single))
+    single = compare(exact, size).closed_unless([alone])
+    return OperatorBlock((head,), (read.closed_unless([Affine.constant(1) - alone]), single), closes=False)

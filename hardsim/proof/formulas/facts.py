@@ -9,7 +9,7 @@ diagram are exactly the values that the function takes (Bryant 1986; with values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
@@ -205,12 +205,12 @@ class Diagrams:
             self._taken[diagram] = tuple(found)
         return self._taken[diagram]
 
-    def depends(self, diagram: int, variables: Collection[int]) -> bool:
-        """Return True if a diagram depends on one of several variables, given by their diagrams."""
-        levels, seen, waiting = {self._levels[one] for one in variables}, {diagram}, [diagram]
+    def depends(self, diagram: int, variable: int) -> bool:
+        """Return True if a diagram depends on a variable, which is given by its own diagram."""
+        level, seen, waiting = self._levels[variable], {diagram}, [diagram]
         while waiting:
             last = waiting.pop()
-            if self._levels[last] in levels:
+            if self._levels[last] == level:
                 return True
             waiting += [child for child in self._children[last] if child not in seen]
             seen.update(self._children[last])

@@ -226,12 +226,10 @@ class ProgramMeaning:
         if table is not None:
             variable = {name: self.facts.everywhere(self._variable(name)) for name in reads}
             return self._tabled(self._total(clips, bias, variable), table[0], table[1], clips[0].out)
-        read = {name: self._read(name, read) for name, read in reads.items() if isinstance(read, Nearest)}
-        total = self._total(clips, bias, read)
-        left = {self._variable(name) for name in reads}
-        if any(self.facts.diagrams.depends(number, left) for number in set(total)):
-            raise NotProved(f"the coordinate '{clips[0].out}' reads a position other than the query and its neighbours")
-        return total
+        variables = {name: self.facts.everywhere(self._variable(name)) for name in reads}
+        total = self._total(clips, bias, variables)
+        read = {name: self._read(name, read, total) for name, read in reads.items() if isinstance(read, Nearest)}
+        return self._total(clips, bias, read)
 
     def _total(self, clips: list[Unit], bias: Rational, read: Mapping[str, Column]) -> Column:
         """Return the column of a sum of clips, with the columns of what the heads read."""
@@ -245,18 +243,23 @@ class ProgramMeaning:
         """Return the variable of what a head reads, where nothing is known of it."""
         return self.facts.fact("read", name)
 
-    def _read(self, name: str, read: Nearest) -> Column:
-        """Return the column of what a head reads: the fact of its operator, or, if its condition is the same for every
-        word, the value at this position or a neighbour. Where it reads another position, that is its variable."""
-        facts = self.facts
+    def _read(self, name: str, read: Nearest, total: Column) -> Column:
+        """Return the column of what a head reads: the fact of its operator; or the value at the neighbour (Y and X), if
+        its condition is the same for every word and the sum of clips `total`, over the variables of what heads read,
+        depends on it only where a neighbour is read."""
+        facts, variable = self.facts, self._variable(name)
+        nearest = facts.nearest(read.op, read.where, read.what)
         if not facts.constant(read.where):
-            return facts.nearest(read.op, read.where, read.what)
-        distances = facts.distances(read.op, facts.numbers(read.where))
+            return nearest
+        try:
+            distances = facts.distances(read.op, facts.numbers(read.where))
+        except NotProved:  # for every length: at some position it reads neither the position itself nor a neighbour
+            return nearest
+        elsewhere = {number for number, distance in zip(total, distances, strict=True) if abs(distance) != 1}
+        if any(facts.diagrams.depends(number, variable) for number in elsewhere):
+            return nearest
         steps = [facts.beside(op, read.what) for op in STEPS]
-        return tuple([
-            read.what[site] if not distance else steps[distance > 0] if abs(distance) == 1 else self._variable(name)
-            for site, distance in enumerate(distances)
-        ])  # fmt: skip
+        return tuple(steps[distance > 0] for distance in distances)
 
     def _tabled(self, total: Column, name: str, read: LookedUp, out: str) -> Column:
         """Return the column of a predicate of a count: the value that was looked up if the count is positive, else

@@ -50,9 +50,9 @@ LEMMAS = {
     ),
     "W": Lemma("p W q", "!(!q U (!p & !q))", "False exactly where some j >= i has no p, and none of i..j has q."),
     "M": Lemma("p M q", "q U (p & q)", "q must hold up to and including a position where p holds, so both hold there."),
-    "#L": Lemma("#L[p] >= 1", "true S p", "A count is positive if and only if p holds at one of the positions j <= i."),
-    "#R": Lemma("#R[p] >= 1", "true U p", "A count is positive if and only if p holds at one of the positions j >= i."),
-    "#": Lemma("#[p] >= 1", "(true S p) | (true U p)", "Every position j is at most i or at least i."),
+    "#L[p]": Lemma("#L[p] >= 1", "true S p", "A count is positive where p holds at one of its positions, j <= i."),
+    "#R[p]": Lemma("#R[p] >= 1", "true U p", "A count is positive where p holds at one of its positions, j >= i."),
+    "#[p]": Lemma("#[p] >= 1", "(true S p) | (true U p)", "Every position j is at most i or at least i."),
     "at: first": Lemma(
         "p at position 1",
         "O(first & p)",
@@ -249,9 +249,9 @@ class SurfaceColumns:
             ((side, what), value), *_ = present
             # For a positive value this is c >= -(constant // value), for a negative one c <= constant // -value.
             if value > 0 and -(constant // value) == 1:
-                return self._derived(f"#{side}", [what])
+                return self._derived(f"#{side}[p]", [what])
             if value < 0 and constant // -value == 0:
-                return self.facts.negated(self._derived(f"#{side}", [what]))
+                return self.facts.negated(self._derived(f"#{side}[p]", [what]))
         return self.cuts.at_least(counts, constant)
 
     def _congruent(self, form: CountSum, modulus: int, residue: int) -> Column:

@@ -240,13 +240,13 @@ class Hints:
             # Where the head looks for what it reads, the left operand is true.
             looks = parity or always == (entry.operands[0] == self.table.true)
             # Literals with the same truth may be different nodes, so neither is required.
-            return 1 + looks + 2 * entry.text.endswith(ends)
+            return 1 + int(looks) + 2 * int(entry.text.endswith(ends))
 
         parts = [node]
         for part in parts:  # which grows
             if entries[part].constructor in ("NAnd", "NXor"):
                 parts += [operand for operand in entries[part].operands if operand not in parts]
-        found = max(parts, key=fit)
+        found: int = max(parts, key=fit)
         found = found if fit(found) else max(range(len(entries)), key=fit)
         if not fit(found):
             raise no_instance(f"the operator that head {head.name} computes is not known")

@@ -26,7 +26,7 @@ SUPPORTED = {
         "#L[a] > #L[b]; 3*#L[a] - 5*#L[b] + 2 >= 0; 2*#L[a] > pos; Y (#L[a] = 2); O (#L[a] = #L[b]) & ODD; #L[O b] < 3"
     ),
     ("LS", "", ""): (
-        "#[a] = #[b]; #R[a] >= 2; 2*#[a] + 1 < len; H(#L[a] >= #L[b]) & #[a] = #[b]; #R[a] = 0; #[a] = 0 | MID; "
+        "#[a] = #[b]; #R[a] >= 2; 2*#[a] + 1 < len; H(#L[a] >= #L[b]) & #[a] = #[b]; #R[a] = 1; #[a] = 1 | MID; "
         "5*#[a] - 5*#[b] = 0; #R[#[a] >= 2] = 0 | X (#R[b] = 1)"
     ),
     ("L", "", ""): (
@@ -34,9 +34,12 @@ SUPPORTED = {
     ),
     ("=", "", ""): (
         "ODD(#[a]); MOD(3, 1, #L[a] + 2*#R[b]); SQUARE(#R[b]); POW2(#[a]); 2*pos = len; len mod 3 = 1; "
-        "SQUARE(len); PRIME(#R[true]); #L[true] = #R[true]; !MID(2*#R[a] - 1); Y MID(#R[a & b])"
+        "SQUARE(len); PRIME(#R[true]); #L[true] = #R[true]; !MID(2*#R[a] - 1); Y MID(#R[a & b]); #R[a] = 0; "
+        "#[a] = 0 | MID; 2 * #[a] >= 1"
     ),
-    ("=", "=", "="): "EVEN; PRIME; pos > 2; MID(0); 2 > 3; PRIME(7); #L[a] - #L[a] = 0",
+    ("=", "=", "="): (
+        "EVEN; PRIME; pos > 2; MID(0); 2 > 3; PRIME(7); #L[a] - #L[a] = 0; #L[a] > 0; #L[b & Y a] = 0; 3 > 4 * #L[a]"
+    ),
     ("=", "=", ""): (
         "PRIME(2*#L[a] + 1); (#L[a] + #L[b]) mod 4 = 2; MID(#L[a]); SQUARE(#L[a & b]) & !PRIME(3*#L[a & b] + 4)"
     ),
@@ -172,7 +175,7 @@ def test_a_sum_marks_the_clips_that_round_it() -> None:
     def marked(text: str, counting: Method = "lookup") -> int:
         return sum(unit.counts for layer in program(text, counting=counting).layers for unit in layer.units)
 
-    assert [marked(text) for text in ("#L[a] > 1", "#L[a] = 1", "pos > 1", "ODD(#L[a])")] == [1, 2, 0, 0]
+    assert [marked(text) for text in ("#L[a] > 1", "#L[a] = 2", "pos > 1", "ODD(#L[a])")] == [1, 2, 0, 0]
     assert marked("#L[a] > 1", "sign") == 0
 
 

@@ -23,8 +23,8 @@ def program(text: str, regime: str = "temperature") -> Program:
         ("a S b", 1, 1),
         ("a U b", 1, 1),
         ("O a & O b", 2, 2),  # two heads share a layer, the conjunction has one without attention
-        ("(Y a) S b", 4, 4),  # marker, Y, the disjunction !Y a | b, S
-        ("O (a & Y b) & Y b", 5, 4),  # Y b is compiled once
+        ("(Y a) S b", 3, 4),  # marker, Y with the disjunction !Y a | b, S
+        ("O (a & Y b) & Y b", 4, 4),  # Y b is compiled once, for a conjunction after it and one in the layer of O
         ("H a", 1, 1),  # the negation costs nothing
         ("a W b", 1, 1),
         ("F F a", 1, 1),
