@@ -1,0 +1,147 @@
+"""Tests of conjunctions in the layer of their newest operand: fewer layers, and the same answers."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.compiling.from_ltl import operators
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.compiling.from_ltl.operators import MOST_CLIPS, MOST_READ, Clip, OperatorBlock
+from hardsim.network.numbers import ONE
+from tests.support.check import ModelOptions, compile_formula
+from tests.support.language import desugar, parse_expression, parse_text
+from tests.support.model import REGIMES, Affine, Program
+from tests.support.strategies import all_words
+from tests.support.subjects import agree
+
+KNEE = "let a1 = #L[a] >= 1\nlet b1 = #L[b & a1] >= 1\nlet a2 = #L[a & b1] >= 1\na2 & #L[b & a2] = 0 & #L[b & !a1] = 0"
+"""Words of a+ b+ a+, as C-RASP says it: counts nested four deep, each compared with 0 or 1."""
+LETTER, TRUE, FALSE = Affine.coordinate("[a]"), Affine.constant(1), Affine.constant(0)
+BLOCKS = {
+    "reach": operators.reach("S", LETTER, LETTER, "S", REGIMES["temperature"], "test"),
+    "until": operators.reach("U", LETTER, LETTER, "U", REGIMES["temperature"], "test"),
+    "first": operators.edge("first"),
+    "and": operators.conjunction([LETTER, Affine.coordinate("p"), TRUE - Affine.coordinate("q")]),
+    "xor": operators.exclusive(LETTER, Affine.coordinate("p")),
+}
+
+
+def program(text: str, regime: str = "temperature") -> Program:
+    return lower(desugar(parse_expression(text, ["a", "b", "c"])), REGIMES[regime])
+
+
+def value(clip: Clip, given: dict[str, Fraction]) -> Fraction:
+    form = sum((c * given[name] for name, c in clip.form.terms), Fraction(0))
+    return clip.weight * min(max(form, Fraction(0)), Fraction(1))
+
+
+def cases(block: OperatorBlock) -> list[dict[str, Fraction]]:
+    """Return values of everything that a block's clips read: exact Booleans, and heads within 1/4 of a Boolean (for the
+    mark of the first position, within 1/3 of 0, or 1)."""
+    heads = {head.out for head in block.heads}
+    names = sorted({name for clip in block.clips for name, _ in clip.form.terms} - {ONE})
+    near = [Fraction(0), Fraction(1, 4), Fraction(3, 4), Fraction(1)]
+    marks = [Fraction(-1, 3), Fraction(0), Fraction(1, 3), Fraction(1)]
+    ranges = [
+        (marks if name.endswith(".mean") else near) if name in heads else [Fraction(0), Fraction(1)] for name in names
+    ]
+    return [{ONE: Fraction(1)} | dict(zip(names, chosen, strict=True)) for chosen in product(*ranges)]
+
+
+@pytest.mark.parametrize("negated", [False, True])
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_a_closed_block_is_the_conjunction(kind: str, negated: bool) -> None:
+    block = BLOCKS[kind]
+    others = [Affine.coordinate("x"), TRUE - Affine.coordinate("y")]
+    made = operators.conjunction_in_layer(block, negated, others)
+    assert made is not None
+    for read in cases(block):
+        own = sum(value(clip, read) for clip in block.clips)
+        for x, y in product((0, 1), repeat=2):
+            given = read | {"x": Fraction(x), "y": Fraction(y)}
+            expected = (1 - own if negated else own) if x and not y else 0
+            assert sum(value(clip, given) for clip in made.clips) == expected
+
+
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_declared_ranges_hold(kind: str) -> None:
+    block = BLOCKS[kind]
+    for clip in block.clips:
+        forms = [value(Clip(clip.form, None, None), read) for read in cases(block)]
+        assert set(forms) <= {0, 1}
+        exact = [sum((c * read[name] for name, c in clip.form.terms), Fraction(0)) for read in cases(block)]
+        assert clip.least is not None
+        assert clip.most is not None
+        assert all(clip.least <= one <= clip.most for one in exact)
+
+
+def test_a_clip_without_an_upper_bound_is_not_closed() -> None:
+    clip = operators.compare(Affine.coordinate("#"))
+    assert clip.most is None
+    assert clip.opposite is None
+    with pytest.raises(ValueError, match="no upper bound"):
+        clip.closed_unless([TRUE])
+    assert operators.conjunction_in_layer(OperatorBlock((), (clip,), closes=False), False, [TRUE]) is None
+
+
+def test_blocks_stay_small() -> None:
+    block = BLOCKS["reach"]
+    fits, long = ([Affine.coordinate(f"x{k}") for k in range(size)] for size in (MOST_READ - 1, MOST_READ))
+    assert operators.conjunction_in_layer(block, False, fits) is not None
+    assert operators.conjunction_in_layer(block, False, long) is None
+    many = OperatorBlock((), BLOCKS["and"].clips * MOST_CLIPS)
+    assert operators.conjunction_in_layer(many, False, [LETTER]) is not None
+    assert operators.conjunction_in_layer(many, True, [LETTER]) is None  # one clip more
+
+
+@pytest.mark.parametrize(
+    ("text", "layers"),
+    [
+        ("a & O b", 1),
+        ("a & !O b", 1),
+        ("a | !(b & O c)", 1),  # nested, with one operator
+        ("O a & O b", 2),  # two operators of one layer
+        ("b & Y a", 2),  # the mark of the first position is in layer 1
+        ("O (a & O (b & O (c & O a)))", 4),
+        ("H (a -> O (b | !O (c & !O a)))", 4),
+        ("c & #L[a] > #L[b]", 4),  # a comparison of counts is not joined
+    ],
+)
+def test_layers(text: str, layers: int) -> None:
+    assert len(program(text).layers) == layers
+
+
+@pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
+def test_nested_counts_take_one_layer_each(regime: str) -> None:
+    file = parse_text(f"alphabet: a b\n{KNEE}\n")
+    found = compile_formula(file, ModelOptions(regime))
+    assert (len(found.program.layers), len(found.program.heads)) == (4, 5)
+    agree(found, all_words("ab", 7))
+
+
+def test_what_several_read_is_not_written_twice() -> None:
+    """Y has two clips; the conjunction would repeat both."""
+    once, twice = program("O (a & Y b)"), program("O (a & Y b) & Y b")
+    assert [len(layer.units) for layer in once.layers] == [1, 2, 1]
+    assert "Y4" not in once.coordinates
+    assert sum(name.startswith("Y") and "." not in name for name in twice.coordinates) == 1
+
+
+NESTED = st.recursive(
+    st.sampled_from(["a", "b", "first", "EVEN"]),
+    lambda inner: st.one_of(
+        st.builds("{}({})".format, st.sampled_from(["!", "Y", "O", "H", "X", "F", "#L", "#R", "#"]), inner).map(
+            lambda text: text.replace("(", "[", 1)[:-1] + "] >= 1" if text.startswith("#") else text
+        ),
+        st.builds("({}) {} ({})".format, inner, st.sampled_from(["&", "|", "^", "S", "U"]), inner),
+    ),
+    max_leaves=8,
+)
+
+
+@given(NESTED, st.sampled_from(["temperature", "position"]))
+def test_random_nested_formulas(text: str, regime: str) -> None:
+    agree(compile_formula(parse_text(f"alphabet: a b\n{text}\n"), ModelOptions(regime)), all_words("ab", 4))
