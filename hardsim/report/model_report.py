@@ -309,7 +309,7 @@ def print_model(screen: Screen, report: ModelReport) -> None:
         heads = plural(len(layer.heads), "head") if layer.heads else "no attention"
         # Networks of formulas compute clips only.
         hidden = plural(clips, "clip") if regime else plural(2 * clips + relus, "hidden unit")
-        needed = f", needed for {path[number]}" if number in path else ""
+        needed = f", needed for {path[number]}" if regime and number in path else ""
         screen.line((f"layer {number}", "bold"), f": {heads}, {hidden}{needed}")
         for head in layer.heads:
             _print_head(screen, head, report)

@@ -123,10 +123,10 @@ def test_words_of_a_formula_are_listed_from_its_automaton(
     [
         ("O a", "true S [a]"),
         ("F a", "true U [a]"),
-        ("H a", "true S ![a]"),
+        ("H a", "not (true S ![a])"),
         ("(a & Y b) S a", "([a] & (Y [b])) S [a]"),
         ("(a & #L[b] > 1) S a", "([a] & (#L[b] - 2 >= 0)) S [a]"),
-        ("(a & Y b) S (b | first)", "([a] & Y3) S !and7"),
+        ("(a & Y b) S (b | first)", "([a] & (Y [b])) S !and7"),
     ],
 )
 def test_a_meaning_has_both_operands(hardsim: Any, formula: str, meaning: str) -> None:

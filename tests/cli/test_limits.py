@@ -56,7 +56,7 @@ def test_a_large_modulus_is_one_node(hardsim: Any, tmp_path: Path, formula: str)
 def test_a_formula_may_be_too_large(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "large.ltl"
     for number, code in ((MOST_OPERATORS // 50, 0), (MOST_OPERATORS + 1, 2)):
-        text = " & ".join(f"(#[a] >= {k})" for k in range(1, number + 1))
+        text = " & ".join(f"(#[a] >= {k})" for k in range(2, number + 2))
         path.write_text(f"alphabet: a b\n{text}\n", encoding="utf-8")
         outcome = hardsim("show", path).exits(code)
     assert f"this formula has {MOST_OPERATORS + 1:,} distinct" in outcome.err

@@ -331,7 +331,7 @@ def test_settings_of_training_and_running_change_nothing() -> None:
         ({"n_head": 0}, "at n_head: expected an integer from 1 to 20000000.*, found 0"),
         ({"n_ctx": 8}, "at n_ctx: expected .*, found 8"),
         ({"n_layer": 3}, r"the tensor transformer\.h\.2\.attn\.c_attn\.weight is missing"),
-        ({"n_layer": 1}, r"tensors that are not understood: .*transformer\.h\.1\.mlp\.c_fc\.weight"),
+        ({"n_layer": 1}, r"tensors that are not understood: .*transformer\.h\.1\.attn\.c_attn\.weight"),
         ({"n_inner": 8}, r"c_fc\.weight has the shape \[6, 7\], not \[6, 8\] \(n_inner, or 4 n_embd\)"),
         ({"n_inner": None}, r"has the shape \[6, 7\], not \[6, 24\]"),
         ({"vocab_size": 6}, r"wte\.weight has the shape \[5, 6\], not \[6, 6\] \(vocab_size, n_embd\)"),

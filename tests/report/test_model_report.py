@@ -1,6 +1,7 @@
 """The report of `show` about a network, and its JSON."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -104,8 +105,8 @@ def test_a_formula_in_a_regime(formula: ModelReport) -> None:
         "  encodings    i/n, first = 1/i",
         "[a]         the symbol is one of: a",
         "no          !O a (the output)",
-        "layer 1: 2 heads, 1 clip",
-        "layer 2: no attention, 1 clip",
+        "layer 1: 2 heads, 1 clip, needed for O a",
+        "layer 2: no attention, 1 clip, needed for no",
     ):
         assert line in lines
     assert next(line for line in lines if "precision" in line).count("digits at n = ") == 2
@@ -123,6 +124,14 @@ def test_a_formula_in_a_regime(formula: ModelReport) -> None:
         "    at n = 8    exact",
         "    at n = 64   exact",
     ]
+
+
+def test_a_path_has_one_coordinate_a_layer() -> None:
+    assert FORMULA.longest_path == {1: "O a", 2: "no"}
+    # A layer that the output does not need has none.
+    idle = ProgramLayer((), (Unit((("spare", 1),), A),))
+    assert replace(FORMULA, layers=(*FORMULA.layers, idle), coordinates=()).longest_path == {1: "O a", 2: "no"}
+    assert Program(("a",), LETTERS, (), (), "[a]").longest_path == {}
 
 
 def test_a_program_with_its_hidden_units() -> None:
