@@ -98,10 +98,10 @@ def drawn_words(subject: Target, name: str, number: int, max_n: int, seed: int) 
 def _accepted(subject: Target) -> Automaton:
     """Return the language of the words that the reference of a target accepts, within the words that are judged."""
     oracle = subject.oracle.oracle if isinstance(subject.oracle, Winner) else subject.oracle
-    hint = "Give another --distribution, or a reference that is a formula or a regular expression."
+    hint = "Give another --distribution, or --against FILE with a formula or a regular expression."
     try:
         if not isinstance(oracle, Accepts | Members | Respelled):
-            raise NoAutomaton("the reference has no automaton here")
+            raise NoAutomaton("this reference is no formula, regular expression or automaton of its own")
         found = automaton_of(oracle, subject.alphabet, subject.against or subject.name)
     except NoAutomaton as error:
         message = f"{subject.name}: --distribution {POSITIVE} draws words that the reference accepts, and {error}"

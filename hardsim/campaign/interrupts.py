@@ -153,7 +153,8 @@ def _again(number: int, frame: FrameType | None) -> None:
 
 
 def _wrong_moment(frame: FrameType | None) -> bool:
-    """Return True during an import, which would leave a module half made for good, and while a block begins or ends."""
+    """Return True if an interrupt must wait: during an import, since the module would stay half done for good, and
+    while a context manager is entered or left."""
     if frame is not None and frame.f_code.co_filename in _BLOCKS:
         return True
     while frame is not None:

@@ -287,7 +287,8 @@ class LengthPlan:
 
     @property
     def assumption(self) -> str:
-        """The assumption of the bounds besides Theorem 26; empty if there is none."""
+        """A text that says what the bounds assume besides Theorem 26: numbers that were measured on some words and not
+        proved; empty if there are none."""
         return f"{self.sampled} measured on {self.facts.words:,} words" if self.sampled else ""
 
     @property

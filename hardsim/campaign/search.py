@@ -211,7 +211,7 @@ class LengthSearch:
             yield from sample_words(self.alphabet, self.n, count, self.start.seed)
 
     def _pairs(self) -> Iterator[Word]:
-        """Yield pairs of words that differ in one symbol and in the expected answer at the end."""
+        """Yield the words of pairs that differ in one symbol and in the expected answer at the end."""
         some = list(self._random(2 * PAIRS))
         answers = dict[Word, Any]()
 

@@ -69,7 +69,7 @@ def _format(current: Session, name: str) -> None:
     hidden = unprintable(found.text.replace("\n", ""))
     # Printed, such characters would be changed, and a redirected file would not be the same formula.
     if hidden and not (request.check or request.write):
-        hint = f"Leave it out; {OPTION} rewrites the file with it."
+        hint = f"Remove it from the file; {OPTION} rewrites the file and keeps it."
         raise InputError(f"{name} has {hidden} in a comment or its source:, which is not printed", hint)
     current.inputs.append(InputRead.of(name, digest(data), found.alphabet))
     changed = encoded(found.text, data)

@@ -247,7 +247,7 @@ def require_inside(place: Path, name: str, given: str) -> None:
         outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
     if outside:
         message = f"{given} names {outside[0]}, which is not a file of the report"
-        raise InputError(message, "Name it by a path relative to the file's own directory.")
+        raise InputError(message, "In the specification, name the file by a path relative to the specification.")
 
 
 def arguments_of(request: Request) -> list[str]:

@@ -37,8 +37,8 @@ class Order:
     """The ordered candidates of a head at one length, by their ranks 0, 1, ...
 
     Attributes:
-        ranks: by combination and position, (combinations, n); equal scores of two positions are ranked by the head's
-            preference for the leftmost or rightmost.
+        ranks: by combination of the Booleans that a key reads, and position, (combinations, n); equal scores of two
+            positions are ranked by the head's preference for the leftmost or rightmost.
         positions: by rank (0-based).
         closest: a lower bound of the score gap of every row of every word, times `unit`; None if no row has two
             visible positions.

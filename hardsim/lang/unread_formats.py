@@ -30,7 +30,7 @@ _PYTHON = (
 )
 _PROGRAM = "RASP and C-RASP can also be written as .srasp and .cr files: docs/languages.md."
 _WORDS = "`hardsim eval FORMULA -` reads words from standard input, one on each line: docs/commands.md."
-_LABELS = f"{_WORDS} In Python a function that knows the labels can be the reference: docs/python.md."
+_LABELS = "`hardsim check NETWORK --data FILE` judges such words: docs/specifications.md."
 _TEXT = "Copy the formula or the program into a text file: docs/languages.md."
 _READ = ": docs/languages.md and docs/networks.md list what it reads."
 _UNPACK = "Unpack it, and name the file that was in it."

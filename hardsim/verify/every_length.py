@@ -138,7 +138,8 @@ class EveryLengthChecker(FormulaChecker):
     that average have none."""
 
     def prove(self, claimed_bounds: dict[str, list[Any]] | None) -> None:
-        """Prove the claim for all classes at once."""
+        """Prove the claim for all classes of positions at once. Raise Rejected if it does not follow, or if the bounds
+        in the certificate are others."""
         Costs.__init__(self, 100 * self.size, chain(*(row.values() for row in self.rows)), MINUTE)
         with ratios.charged(self.charge):
             self._prove()

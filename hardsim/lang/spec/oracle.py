@@ -285,7 +285,7 @@ class Lines(_Sent):
         names = self._names
         if self.decide == "value" and any(value is None for value in values):
             message = f"the value {names[values.index(None)] or 'of the output'} is a division by 0"
-            raise self._error(word, place, message, "Exclude positions where it has no value with assume:.")
+            raise self._error(word, place, message, "Use assume: to exclude the positions where it has no value.")
         if names == [None]:
             return str(values[0]) if self.decide == "argmax" else values[0]
         if self.decide != "argmax":

@@ -715,7 +715,7 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
             message = f"missing [ after {last}", form
         elif before and before.kind == "RSQB" and tokens[0].kind == "COUNT_J" and not inside:
             hint = "count_j[mask, score] counts positions; compute with the count in a statement after this one"
-            message = "count_j is a whole right-hand side, without a value", "the end of the statement", hint
+            message = "count_j[...] stands alone after :=, without a value", "the end of the statement", hint
         elif ends and token.value == "in" and token.kind == "WORD" and inside != "LBRACE":
             place, message = Span(place.end, place.end + 1), ("in must be followed by a set", "{ 'a', 'b' }")
         elif ends:

@@ -188,8 +188,9 @@ class FirstMlp:
 
 @dataclass(frozen=True, slots=True)
 class NormScale:
-    """The inverse root r = `centre` + (z `slopes` - `shift`) + `off` theta, where the second term is at most `turn` in
-    size, with bounds of r."""
+    """Enclosure of the factor r = 1/sqrt(S) of a norm, where S is the mean square plus epsilon: `centre` + (z `slopes`
+    - `shift`) + `off` theta, for some |theta| <= 1. The second term is at most `turn` in size; `low` and `high` bound
+    r."""
 
     centre: Floats
     shift: Floats

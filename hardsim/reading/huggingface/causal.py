@@ -182,7 +182,7 @@ def _language_model(family: CausalFamily, model: StoredModel, body: CausalBody, 
     words = body.embedding if body.words is None else body.words
     tied, own = settings.truth("tie_word_embeddings", family.tied), weights.maybe(name, len(words), _width(body))
     if own is None and not tied:
-        hint = "Save the whole language model, or state that its unembedding is its embedding."
+        hint = "Save the whole language model, or set tie_word_embeddings to true in config.json if both are one table."
         raise weights.error(f"{name} is missing, and tie_word_embeddings is false", hint)
     if own is not None and tied and not np.array_equal(own, words):
         hint = "Set tie_word_embeddings to false if the network has a separate unembedding."

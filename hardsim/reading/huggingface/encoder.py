@@ -261,7 +261,7 @@ def encoder_unembedding(model: StoredModel, name: str, embedding: Dense, tied: b
     """Return the unembedding (V, d): its own, or the embedding."""
     own = model.weights.maybe(name, *embedding.shape)
     if own is None and not tied:
-        hint = "Save the whole model, or state that its unembedding is its embedding."
+        hint = "Save the whole model, or set tie_word_embeddings to true in config.json if both are one table."
         raise model.weights.error(f"{name} is missing, and tie_word_embeddings is false", hint)
     if own is not None and tied and not np.array_equal(own, embedding):
         hint = "Set tie_word_embeddings to false if the network has a separate unembedding."

@@ -104,8 +104,8 @@ def _joined(
 def _whole(
     linear: Projection, norm: Norm, own: int, shape: AttentionShape, each: int
 ) -> tuple[Dense, Dense | None, Norm]:
-    """Return the weight, bias and norm of one head's queries or keys over the coordinates of all, its own first. If
-    `each` heads share a key, zeros fill the width of all queries."""
+    """Return the weight, bias and norm by which one head computes the queries or keys of all heads, its own coordinates
+    first: OLMo norms all heads together. If `each` heads share a key, zeros fill the width of all queries."""
     size = linear.weight.shape[1]
     places = np.roll(np.arange(size), -own * shape.key)
     more = [(0, 0), (0, size * (each - 1))]

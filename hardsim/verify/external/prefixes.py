@@ -171,7 +171,7 @@ class PrefixCheck(ABC):
         return self.compared(self.outputs(word), kind)
 
     def compared(self, outputs: Bounded, kind: Sequence[Choice]) -> list[list[tuple[float, float]]]:
-        """Return bounds of each row of each choice, for outputs between bounds."""
+        """Return bounds of each difference of two outputs that must be positive, by choice, from enclosed outputs."""
         mid, off = outputs
         # the level stands at the end, at index -1
         mid, off = [*mid, self.network.readout.level], [*off, gamma(2) * abs(self.network.readout.level)]

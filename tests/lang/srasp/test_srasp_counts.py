@@ -36,9 +36,9 @@ def test_the_documented_count_sorts() -> None:
     ("right", "column", "message"),
     [
         ("count_j[1]", 18, "count_j without a score"),
-        ("count_j[1,1] 2", 22, "count_j is a whole right-hand side, without a value"),
-        ("count_j[1,1] + 2", 22, "count_j is a whole right-hand side, without a value"),
-        ("count_j[1,1]:0", 21, "count_j is a whole right-hand side, without a value"),
+        ("count_j[1,1] 2", 22, "count_j[...] stands alone after :=, without a value"),
+        ("count_j[1,1] + 2", 22, "count_j[...] stands alone after :=, without a value"),
+        ("count_j[1,1]:0", 21, "count_j[...] stands alone after :=, without a value"),
         ("count_j[1,1,1]", 20, "count_j has one mask and one score"),
         ("1 + count_j[1,1]", 13, "count_j is a whole right-hand side: it cannot be nested"),
         ("count_j 1", 17, "missing [ after count_j"),
