@@ -198,7 +198,9 @@ class Record:
         return found.decode("utf-8").replace(ESCAPE, "\\u") + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document as plain Python data, as `json.loads` reads it."""
+        """Return the JSON document as plain Python data, as `json.loads` reads it: numbers become the nearest floats,
+        so a bound may lie on the other side. Attributes of results are exact, and the text of `to_json` is rounded
+        outward."""
         return dict(json.loads(self.to_json()))
 
     @property

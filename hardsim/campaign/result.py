@@ -749,7 +749,9 @@ class Accuracy(Record):
         if self.at_least is None or self.confidence is None:
             return ""
         sure = percent(self.confidence)
-        return f"right on at least {percent(self.at_least)} of the distribution with confidence {sure}"
+        # Draws without an expected answer are no trials: the rest are drawn from the distribution given an answer.
+        which = "the distribution" + ("'s words with an expected answer" if self.unjudged else "")
+        return f"right on at least {percent(self.at_least)} of {which} with confidence {sure}"
 
 
 def percent(share: Fraction) -> str:

@@ -182,12 +182,15 @@ def _objects(source: Source) -> Iterator[DataRow]:
     for line in _lines(source):
         try:
             # Numbers stay as they are written.
-            found = json.loads(source.text[line.start : line.end], parse_int=str, parse_float=str)
+            text = source.text[line.start : line.end]
+            found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_members)
         except json.JSONDecodeError as error:
             place = Span(line.start + error.pos, line.start + error.pos + 1)
             raise SourceError(source, place, f"this is not JSON: {error.msg}", EXAMPLES[JSON_LINES]) from None
         except RecursionError:
             raise SourceError(source, line, "too many brackets", EXAMPLES[JSON_LINES]) from None
+        except KeyError as error:
+            raise SourceError(source, line, f"the key {error} occurs twice", EXAMPLES[JSON_LINES]) from None
         if isinstance(found, list) and len(found) == 2:
             yield DataRow(*(_value(source, line, "", value) for value in found))
             continue
@@ -195,6 +198,17 @@ def _objects(source: Source) -> Iterator[DataRow]:
         if not isinstance(found, dict) or any(len(some) != 1 for some in keys) or not keys:
             raise SourceError(source, line, "this line has no word with a label", EXAMPLES[JSON_LINES], NAMED_KEYS)
         yield DataRow(*(_value(source, line, key, found[key]) for (key,) in keys))
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object of JSON. Raises KeyError for a key that occurs twice: which value counts would be
+    a guess."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise KeyError(key)
+        found[key] = value
+    return found
 
 
 NAMED_KEYS = f"Give an object one of the keys {', '.join(WORDS)}, and one of {', '.join(LABELS)}."

@@ -8,6 +8,7 @@ tuples, texts, numbers.
 from __future__ import annotations
 
 import pickle
+import pickletools
 from io import BytesIO
 from typing import Any
 
@@ -30,13 +31,23 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError("it names an object outside the file")
 
 
+def _require_small_memo(data: bytes) -> None:
+    """Raise UnpicklingError for a pickle that numbers a value higher than it has bytes: the unpickler would make a
+    table of that size."""
+    for operation, argument, _ in pickletools.genops(data):
+        if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > len(data):
+            raise pickle.UnpicklingError("it numbers a value higher than it has bytes")
+
+
 def names_of_meta(data: bytes, where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of tokens by id, and notes. Raises InputError if the file is not such a pickle, has no names, or
     if `itos` and `stoi` differ. `where` names the file in errors."""
     try:
+        _require_small_memo(data)
         found = _Plain(BytesIO(data)).load()
     except Exception as error:  # pickles fail in many ways; all mean that the file is not readable
-        reason = str(error).strip().split("\n")[0][:200] or type(error).__name__
+        said = str(error).strip().split("\n")[0][:200] if isinstance(error, pickle.UnpicklingError) else ""
+        reason = said or "it is damaged"
         raise InputError(f"{where}: not a pickle of plain values ({reason})", AGAIN) from None
     stoi, itos = (found.get(key) if isinstance(found, dict) else None for key in ("stoi", "itos"))
     if isinstance(itos, list | tuple):

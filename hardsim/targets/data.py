@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from sys import float_info
 from typing import Any, TypeVar
 
 from hardsim.errors import InputError, did_you_mean
@@ -30,6 +31,8 @@ TRUE = ACCEPTING | {"1"}
 FALSE = frozenset({"reject", "rejected", "rejects", "false", "no", "negative", "invalid", "bad", "out", "0"})
 """The labels, in lower case, that say that a word is accepted, and that it is not."""
 A_TRUTH = "accept or reject, 1 or 0, true or false"
+MOST_DIGITS, LONGEST_EXPONENT = 1000, 5
+"""Greatest number of characters of a number in a label, and of its exponent with its sign."""
 SOME_NAMES = 3
 """The largest number of files that a name of several lists."""
 T = TypeVar("T", Subject, External)
@@ -180,6 +183,9 @@ def _of_subject(subject: Subject) -> Label:
             pieces = cell.items or cell.text.split()
             if not all(piece.removeprefix("-").isdecimal() for piece in pieces):
                 raise cell.error("this is no list of integers", "integers separated by blanks")
+            long = next((piece for piece in pieces if len(piece) > MOST_DIGITS), None)
+            if long is not None:
+                raise cell.error(f"an integer of {len(long):,} digits", f"integers of at most {MOST_DIGITS} digits")
             found = tuple(map(int, pieces))
         elif cell.items is not None:
             found = cell.items
@@ -214,10 +220,18 @@ def _number(external: External) -> Label:
         raise InputError(message, "In Python: hardsim.load(DIR).check(against=FUNCTION, words=...).")
 
     def number(cell: DataCell, word: Word) -> Fraction:
+        text = cell.text
+        exponent = text.lower().partition("e")[2]
+        # A longer exponent would take long to write out, and no output is so large or so small.
+        if len(text) > MOST_DIGITS or len(exponent) > LONGEST_EXPONENT:
+            raise cell.error("this number has too many digits", "a number within the range of float64")
         try:
-            return Fraction(cell.text)
+            found = Fraction(text)
         except (ValueError, ZeroDivisionError):
-            raise cell.error(f"{cell.text!r} is no number", "a number such as 3, 0.25 or 1/3") from None
+            raise cell.error(f"{text!r} is no number", "a number such as 3, 0.25 or 1/3") from None
+        if abs(found) > Fraction(float_info.max):
+            raise cell.error(f"{text} is too large", "a number within the range of float64")
+        return found
 
     return number
 

@@ -142,6 +142,11 @@ def test_numbers(hardsim: Cli) -> None:
     pairs = [(word, Fraction(word.count("a"), len(word))) for word in WORDS]
     hardsim("check", network(found), "--data", data(pairs)).clean(f"right on all {len(pairs)} labelled rows")
     hardsim("check", "net.json", "--data", data([("a", "0.99")])).exits(1)
+    for number in ("1e99999999", "1e-1000000", "9" * 5000):
+        hardsim("check", "net.json", "--data", data([("a", number)])).refused(
+            "data.tsv:1:3: error: this number has too"
+        )
+    hardsim("check", "net.json", "--data", data([("a", "1e400")])).refused("data.tsv:1:3: error: 1e400 is too large")
     hardsim("check", "net.json", "--data", data([("a", "x")])).refused("data.tsv:1:3: error: 'x' is no number")
 
 

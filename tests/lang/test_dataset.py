@@ -90,6 +90,8 @@ def test_written_rows_are_read_again(pairs: list[tuple[str, str]]) -> None:
         ("d.jsonl", '["a", 1]\n{"word": "a"\n', "d.jsonl:2:13", "this is not JSON"),
         ("d.jsonl", '{"word": "a"}\n', "d.jsonl:1:1", "this line has no word with a label"),
         ("d.jsonl", '{"word": "a", "text": "b", "label": 1}\n', "d.jsonl:1:1", "this line has no word with a label"),
+        ("d.jsonl", '{"word": "a", "label": 1, "label": 0}\n', "d.jsonl:1:1", "the key 'label' occurs twice"),
+        ("d.jsonl", '["a", {"x": 1, "x": 2}]\n', "d.jsonl:1:1", "the key 'x' occurs twice"),
         ("d.jsonl", "7\n", "d.jsonl:1:1", "this line has no word with a label"),
         ("d.jsonl", "{}\n", "d.jsonl:1:1", "this line has no word with a label"),
         ("d.jsonl", '["a", null]\n', "d.jsonl:1:1", "a value of this row is null"),
