@@ -39,7 +39,9 @@ def test_a_comment_is_printed_as_it_is(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_what_a_terminal_obeys_is_written_and_not_printed(hardsim: Cli, tmp_path: Path) -> None:
     path = written(tmp_path / "x.ltl", "alphabet: a\n// \x1b[31m\nF  a\n")
-    hardsim("fmt", path).refused("the control character (U+001B) in a comment", "--write rewrites the file with it")
+    hardsim("fmt", path).refused(
+        "the control character (U+001B) in a comment", "--write rewrites the file and keeps it"
+    )
     hardsim("fmt", "-w", path).clean()
     assert path.read_text() == "alphabet: a\n// \x1b[31m\nF a\n"
     hardsim("fmt", "--check", path).clean()

@@ -204,7 +204,7 @@ def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
 def test_a_bar_and_colours_appear_on_a_terminal(since: Path) -> None:
     # The bar appears at once instead of after a second.
     at_once = "from hardsim.cli import app, estimate; estimate.WATCHED = 0; app.main()"
-    arguments = ("check", since, "--max-n", "5", "--engine", "mpmath")
+    arguments = ("check", since, "--max-n", "7", "--engine", "mpmath")
     code, seen = on_terminal(*arguments, by=(sys.executable, "-c", at_once))
     assert code == 0
     # The verdict comes after the bar, and in colour, too.

@@ -2,7 +2,7 @@
 key, each the one-hot token and the one-hot position.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
+from hardsim.campaign.given import GivenWords
 from hardsim.measuring import head_patterns
 from hardsim.measuring.head_patterns import (
     AFTER,
@@ -87,10 +88,13 @@ def network(*layers: Sequence[NetworkHead], tokens: Sequence[str] = "ab", bos: b
     )
 
 
-def found_of(made: Network, max_n: int = 4, **options: Any) -> HeadsResult:
-    """Return the result of `heads` for a network."""
+def found_of(
+    made: Network, max_n: int = 4, words: Iterable[tuple[str, ...]] | None = None, **options: Any
+) -> HeadsResult:
+    """Return the result of `heads` for a network, on the words given or on those that it chooses."""
     subject = External(name="net", sha256="0" * 64, alphabet=made.symbols, title="", network=made)
-    return heads_of(subject, CheckOptions(max_n, **options))
+    given = None if words is None else GivenWords.of(words)
+    return heads_of(subject, CheckOptions(max_n, words=given, **options))
 
 
 def only(made: Network, max_n: int = 4, **options: Any) -> HeadPattern:
