@@ -533,9 +533,9 @@ class FormulaChecker(Claim, Costs):
         heads = sorted(key for key in used if isinstance(key, str) and key)
         # These heads should read exactly the truth of the node, or of a part of a conjunction.
         lemmas = [name for name in heads if self._lemma(node, name, i)]
-        parts, inner = self._parts(node, used)
-        reads: dict[str, int] = {}
+        parts, inner, reads = list[int](), list[int](), dict[str, int]()
         if op in ("and", "xor"):
+            parts, inner = self._parts(node, used)
             nearest = [name for name in heads if self.heads[name][1]["kind"] == "nearest"]
             reads = {name: part for name in nearest for part in parts if self._lemma(part, name, i)}
         edge = self._edge(op, i)

@@ -222,12 +222,10 @@ class ProgramMeaning:
             return self._compared(clips, bias, reads)
         if means or any(isinstance(read, Sign) for read in reads.values()):
             return self._signed(clips, bias, reads)
+        total = self._total(clips, bias, {name: self.facts.everywhere(self._variable(name)) for name in reads})
         table = next(((name, read) for name, read in reads.items() if isinstance(read, LookedUp)), None)
         if table is not None:
-            variable = {name: self.facts.everywhere(self._variable(name)) for name in reads}
-            return self._tabled(self._total(clips, bias, variable), table[0], table[1], clips[0].out)
-        variables = {name: self.facts.everywhere(self._variable(name)) for name in reads}
-        total = self._total(clips, bias, variables)
+            return self._tabled(total, table[0], table[1], clips[0].out)
         read = {name: self._read(name, read, total) for name, read in reads.items() if isinstance(read, Nearest)}
         return self._total(clips, bias, read)
 
