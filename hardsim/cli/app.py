@@ -4,11 +4,15 @@ other.
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 
 from hardsim.campaign.interrupts import answer_signals, interruptible, leave_signals
 from hardsim.cli.exit_codes import INTERRUPTED
+
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""The variables from which the libraries of linear algebra that NumPy is built with read their number of threads."""
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -24,9 +28,18 @@ def run(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
 
 
+def one_thread() -> None:
+    """Give linear algebra one thread, unless a variable of BLAS_THREADS says otherwise. Only the console script calls
+    this, before NumPy is imported: a program that imports hardsim decides for itself."""
+    for name in BLAS_THREADS:
+        # Most matrices are small: a second thread takes much processor time and saves none.
+        os.environ.setdefault(name, "1")
+
+
 def main() -> None:
     """Run the console script. A signal that asks the process to end is handled like Ctrl-C: results are kept, and files
     are written whole or not at all."""
+    one_thread()
     answer_signals()
     code = run()
     leave_signals(code)

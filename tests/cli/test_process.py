@@ -350,3 +350,33 @@ def test_an_interruption_while_starting_has_no_traceback() -> None:
 def test_the_entry_point_imports_next_to_nothing() -> None:
     program = "import hardsim.cli.app, sys; print([name for name in ('typer', 'dataclasses') if name in sys.modules])"
     assert ended(sys.executable, "-c", program, env=os.environ | {"PYTHONNOUSERSITE": "1"}).out == "[]\n"
+
+
+THREADS = """
+import os, sys
+import numpy as np
+np.ones((400, 400)) @ np.ones((400, 400))
+print(len(os.listdir("/proc/self/task")), flush=True)
+"""
+"""Print the number of threads of this process, after a product that NumPy would share out."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the number of threads is read from /proc")
+@pytest.mark.parametrize(
+    ("start", "setting", "threads"),
+    [
+        ("from hardsim.cli.app import one_thread; one_thread()", {}, "1"),
+        ("from hardsim.cli.app import one_thread; one_thread()", {"OPENBLAS_NUM_THREADS": "2"}, "2"),
+        ("import hardsim; hardsim.check", {}, None),
+    ],
+)
+def test_the_command_has_one_thread_and_a_program_that_imports_hardsim_decides(
+    start: str, setting: dict[str, str], threads: str | None
+) -> None:
+    bare = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    run = [subprocess.run([sys.executable, "-c", code + THREADS], env=bare | setting, capture_output=True, text=True)
+           for code in (start, "")]  # fmt: skip
+    assert [done.stderr for done in run] == ["", ""]
+    # OpenBLAS starts no more threads than there are processors.
+    wanted = run[1].stdout if threads is None else f"{min(int(threads), os.cpu_count() or 1)}\n"
+    assert run[0].stdout == wanted
