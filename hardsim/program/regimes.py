@@ -60,8 +60,13 @@ class Regime:
     """
 
     name: str
-    theorems: str
     summary: str
+    step_theorem: str = ""
+    """The theorem that computes Y and X in this regime; empty if there is none."""
+    reach_theorem: str = ""
+    """The theorem that computes S and U, and with them O, H, F and G."""
+    count_theorem: str = "Theorem 20, first stage"
+    """The theorem about counts. Their means are exact in every regime: this is its first of three stages."""
     causal: bool = False
     temperature: Arith = PLAIN
     variable: Literal["n", "i"] | None = None
@@ -107,16 +112,20 @@ REGIMES: dict[str, Regime] = {
     for regime in (
         Regime(
             "temperature",
-            "Theorems 12a and 15a",
             f"softmax at temperature 1/n, {_BOUNDED_KEYS}, any mask",
+            step_theorem="Theorem 12a",
+            reach_theorem="Theorem 15a",
+            count_theorem="Theorem 20a",
             temperature=expression("1/n"),
             variable="n",
             look_up=("i", "i^2"),
         ),
         Regime(
             "position",
-            "Theorems 12b and 15b",
             "plain softmax, unbounded position encodings, any mask",
+            step_theorem="Theorem 12b",
+            reach_theorem="Theorem 15b",
+            count_theorem="Theorem 20b",
             scale="n",
             ramp="i",
             decay="1/2",
@@ -128,8 +137,10 @@ REGIMES: dict[str, Regime] = {
         ),
         Regime(
             "causal-temperature",
-            "Theorems 13c and 16a",
             f"softmax at temperature 1/i^2, {_BOUNDED_KEYS}, future-masked, no dependence on n",
+            step_theorem="Theorem 13c",
+            reach_theorem="Theorem 16a",
+            count_theorem="Theorem 21",
             causal=True,
             temperature=expression("1/i^2"),
             variable="i",
@@ -140,8 +151,9 @@ REGIMES: dict[str, Regime] = {
         ),
         Regime(
             "causal-position",
-            "Theorems 13d and 16b",
             "plain softmax, unbounded position encodings, future-masked, no dependence on n",
+            step_theorem="Theorem 13d",
+            reach_theorem="Theorem 16b",
             causal=True,
             scale="i",
             ramp="i",
@@ -151,7 +163,6 @@ REGIMES: dict[str, Regime] = {
         ),
         Regime(
             "none",
-            "none (Hahn 2020, Lemma 5: no constant reaches every length)",
             "plain softmax, bounded position encodings: right to a length that grows with beta (Hahn's limit)",
             converges=False,
         ),

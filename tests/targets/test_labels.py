@@ -139,7 +139,7 @@ def test_a_label_of_a_head_is_that_of_its_weights(
     given = read_input(str(weights(tmp_path, setting(key, value, head_of), hard)))
     made = given.as_read()
     (head,) = made.program.heads
-    assert (head.purpose, head.theorem) == ("a S b, read at the last position with !a | b", "Theorems 12a and 15a")
+    assert (head.purpose, head.theorem) == ("a S b, read at the last position with !a | b", "Theorem 15a")
     (note,) = given.notes
     assert note.startswith(f"the file says that {message}, the weights are those of '")
 
@@ -182,7 +182,7 @@ def test_labels_of_weights_that_hardsim_does_not_make_are_what_the_file_says(tmp
     assert UNCONFIRMED in given.notes
     (head,) = made.program.heads
     assert head.purpose == f"{SAYS}computes PARITY"
-    assert head.theorem == f"{SAYS}Theorems 12a and 15a"
+    assert head.theorem == f"{SAYS}Theorem 15a"
     assert made.program.meanings == {"S4": f"{SAYS}[a] S [b]"}
 
 

@@ -475,15 +475,14 @@ class _Lowering:
         side, title, value = count.side, self._title(count), self.form(count.arg)
         start = self.ready[count.arg.node] + 1
         mean = f"{title}.mean"
-        head = operators.mean(side, value, mean, f"{self._named(count)} / {SIZES[side]}")
+        head = operators.mean(side, value, mean, f"{self._named(count)} / {SIZES[side]}", self.regime.count_theorem)
         return self.put(mean, start, OperatorBlock((head,), ()), f"{title} / {SIZES[side]}"), start
 
     def _inverse(self, side: Side) -> str:
         """Return the coordinate that holds 1/m, by uniform attention over a marker (layer 2)."""
         name, marker = f"1/{SIZES[side]}.mean", self.marker("last" if side == "R" else "first")
-        head = operators.mean(
-            side, self.read(marker), name, f"1 / {SIZES[side]}, the mean of the mark of the {marker} position"
-        )
+        purpose = f"1 / {SIZES[side]}, the mean of the mark of the {marker} position"
+        head = operators.mean(side, self.read(marker), name, purpose, self.regime.count_theorem)
         return self.put(name, 2, OperatorBlock((head,), ()), f"1/{SIZES[side]}")
 
     def _sign(self, number: int, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:

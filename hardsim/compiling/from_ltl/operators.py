@@ -87,8 +87,8 @@ def edge(which: Literal["first", "last"]) -> OperatorBlock:
     """
     raw, first = f"{which}.mean", which == "first"
     value = Affine.of({PARITY: -1 if first else 1})
-    head = mean("L" if first else "R", value, raw, f"marks the {which} position")
-    head = replace(head, name=which, theorem="Proposition 11")
+    head = mean("L" if first else "R", value, raw, f"marks the {which} position", "Proposition 11")
+    head = replace(head, name=which)
     up = Affine.of([(raw, 3), (ONE, -3 * HALF)])
     down = Affine.of([(raw, -3), (ONE, -3 * HALF)])
     # x is the mean of numbers of size 1, so it is between -1 and 1.
@@ -112,10 +112,9 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
     clips: list[Clip] = []
     for parity, sign in (("even", 1), ("odd", -1)):
         q = Affine.of({ONE: HALF, PARITY: sign * HALF})
-        heads.append(
-            nearest(side, q, arg, f"{out}.{parity}", regime, f"{what}, read at the {END[side]} {parity} position")
-        )
-        head = heads[-1]
+        purpose = f"{what}, read at the {END[side]} {parity} position"
+        head = nearest(side, q, arg, f"{out}.{parity}", regime, purpose, regime.step_theorem)
+        heads.append(head)
         # This head's output counts at the positions of the other parity: subtract 2 [i has this parity].
         form = Affine.of([(head.out, 2), (ONE, -HALF - 1), (PARITY, -sign), (marker, -2)])
         clips.append(Clip(form, -9 * HALF, 3 * HALF))
@@ -129,13 +128,15 @@ def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime:
     If no visible position satisfies it, the head attends to i itself (only the tie-break decides, under that side's
     mask), where `right` is false: this is correct without a special case.
     """
-    head = nearest("right" if op == "S" else "left", where, value, f"{out}.read", regime, what)
+    head = nearest("right" if op == "S" else "left", where, value, f"{out}.read", regime, what, regime.reach_theorem)
     return OperatorBlock((head,), (Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF),))
 
 
-def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime, purpose: str) -> Head:
+def nearest(
+    side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime, purpose: str, theorem: str
+) -> Head:
     """Return the head that attends to the rightmost j <= i (leftmost j >= i) with q_j = 1 (Lemma 8; scores in
-    `regimes`).
+    `regimes`), for an operator of a theorem.
 
     Its attended value, between 0 and 1, is off by at most 2x/(1 + x) with x = e^(-g), g = beta decay / temperature:
     this is half of Lemma 6's distance, since the value moves by at most the weight that the winner lost.
@@ -150,7 +151,7 @@ def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, 
         decay=expression(regime.decay),
         kind=Kind.NEAREST,
         purpose=purpose,
-        theorem=regime.theorems,
+        theorem=theorem,
     )
 
 
@@ -203,8 +204,6 @@ MASKS: dict[Side, Mask] = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 END = {"right": "last", "left": "first"}
 """The word by which a head's purpose names the nearest suitable position on each side."""
 
-THEOREMS = "Theorems 20 to 23"
-
 
 @dataclass(frozen=True, slots=True)
 class CountForms:
@@ -216,9 +215,9 @@ class CountForms:
     some: str
 
 
-def mean(side: Side, value: Affine, out: str, purpose: str) -> Head:
+def mean(side: Side, value: Affine, out: str, purpose: str, theorem: str) -> Head:
     """Return the head that computes the mean of a form over the positions of a side by uniform attention, which is
-    exact."""
+    exact, for a construction of a theorem."""
     return Head(
         name=out,
         mask=MASKS[side],
@@ -226,7 +225,7 @@ def mean(side: Side, value: Affine, out: str, purpose: str) -> Head:
         values=((out, value),),
         kind=Kind.UNIFORM,
         purpose=purpose,
-        theorem=THEOREMS,
+        theorem=theorem,
     )
 
 
@@ -260,7 +259,7 @@ def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: 
         kind=kind,
         weight=weight,
         purpose=f"{what}, read at the position whose number is the count",
-        theorem=f"{THEOREMS}, Lemma 7",
+        theorem=f"{regime.count_theorem}, Lemma 7",
     )
 
 
