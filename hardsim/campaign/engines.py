@@ -236,8 +236,9 @@ class Watched:
         hidden units and biases write."""
         for layer in program.layers:
             units = (out for unit in layer.units for out, _ in unit.outs)
-            self.written.append(frozenset(out for head in layer.heads for out, _ in head.values))
-            self.written.append(frozenset((*units, *(out for out, _ in layer.biases))))
+            heads = (out for head in layer.heads for out, _ in head.values)
+            for outs, norm in ((heads, layer.norm_1), ((*units, *(out for out, _ in layer.biases)), layer.norm_2)):
+                self.written.append(frozenset(outs if norm is None else program.coordinates))
         # A program under a budget writes each coordinate in one layer: its value at the end is the one that heads read.
         self.read = () if streams else tuple(written_for_heads(program))
         clips = [unit for layer in program.layers for unit in layer.units if unit.counts]
@@ -578,7 +579,10 @@ class SoftEngine:
         self.subject, self.network, self.engine = subject, network, engine
         watched = Watched(program, network, streams=budget is None)
         self.words = WordEngine(subject, network, watched, MPMATH if engine == MPMATH else BALL, dps)
-        self.floats = None if engine in (BALL, MPMATH) else FloatEngine(subject, network, watched)
+        if engine == FLOAT64:
+            network.require_no_norms("certified float64", "Use --engine auto or ball: exact rationals and balls.")
+        floats = engine not in (BALL, MPMATH) and not network.normed
+        self.floats = FloatEngine(subject, network, watched) if floats else None
         self._program, self._budget = program, budget
         self._allowed: dict[int, dict[Place, float]] = {}
 

@@ -3,6 +3,11 @@
 It follows Definitions 1 and 2 of the paper on a batch of words of one length: scores, the mask, the hardmax (the mean
 over all maxima, or the leftmost or rightmost maximum), the residual stream, the feed-forward layer. It shares no code
 with the softmax passes.
+
+A norm divides a row by a square root. If that is irrational at some position, the row there is divided by a rational
+within a factor 1 + 2^-64 of it. Only its direction is exact. Relus without biases keep directions exact, and a norm
+with epsilon 0 and a rational root makes numbers of them again. A comparison of the output with 0 needs no more than a
+direction. A word is refused if anything else would read the stream: a head, a bias, another threshold.
 """
 
 from __future__ import annotations
@@ -10,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt, lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InvariantError
+from hardsim.errors import InputError, InvariantError
 from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Numbering, holds_at
@@ -90,11 +95,66 @@ class ExactModel:
         n = len(words[0])
         columns = self._input(words, n)
         trace = HardTrace(n, dict(columns), [])
+        rational = True
         for layer in self.program.layers:
+            self._require(rational)
             found = self._attention(layer, columns)
-            columns = found.columns = self._feed_forward(layer, found)
+            if layer.norm_1 is not None:
+                found.attended, rational = self._normalized(found.attended, layer.norm_1)
+                self._require(rational or _homogeneous(layer))
+            columns = self._feed_forward(layer, found)
+            if layer.norm_2 is not None:
+                columns, known = self._normalized(columns, layer.norm_2)
+                rational = known and (rational or layer.norm_2 == 0)
+            found.columns = columns
             trace.layers.append(found)
+        self._require(rational or (self.program.threshold == 0 and not self.program.maps))
         return trace
+
+    def _require(self, rational: bool) -> None:
+        """Require that the stream is rational. Raises InputError if only its directions are."""
+        if not rational:
+            message = "a layer norm divides by an irrational root, so exact hard attention does not know what it gives"
+            hint = (
+                "Add coordinates that are always 0 until (sum of squares)/d is the square of a rational. Without that,"
+            )
+            raise InputError(message, f"{hint} only relus without biases, and a last comparison with 0, may read it.")
+
+    def _normalized(self, columns: Columns, epsilon: Fraction) -> tuple[Columns, bool]:
+        """Return all coordinates after a norm, and True if all roots are rational. Raises InputError if a row of equal
+        coordinates is divided by 0."""
+        names = self.program.coordinates
+        unit = lcm(*(columns[name].unit for name in names))
+        # Python's integers: squares of machine integers may overflow.
+        rows = np.stack([columns[name].whole.astype(object) * (unit // columns[name].unit) for name in names], axis=-1)
+        rows = rows * len(names) - rows.sum(axis=-1, keepdims=True)
+        unit *= len(names)
+        squares = (rows * rows).sum(axis=-1)
+        roots = {square: self._inverse_root(int(square), unit, epsilon) for square in set(squares.ravel().tolist())}
+        known = all(rational for _, rational in roots.values())
+        # Over one common unit every factor is an integer.
+        factors = {square: inverse / unit for square, (inverse, _) in roots.items()}
+        common = lcm(*(factor.denominator for factor in factors.values()))
+        scale = np.vectorize(lambda square: int(factors[square] * common), otypes=[object])(squares)
+        rows = rows * scale[..., None]
+        found = {name: Exact.of(rows[..., place], common, 1) for place, name in enumerate(names)}
+        return columns | found, known
+
+    def _inverse_root(self, square: int, unit: int, epsilon: Fraction) -> tuple[Fraction, bool]:
+        """Return 1 / sqrt(square / (unit^2 d) + epsilon), for a sum of squares over `unit`^2, and True; or if it is
+        irrational, a rational near it and False."""
+        mean = Fraction(square, unit * unit * len(self.program.coordinates)) + epsilon
+        if mean == 0:
+            message = "a layer norm with epsilon 0 divides a row by 0: all its coordinates are equal"
+            raise InputError(message, "Give the norm a positive epsilon, or the row a coordinate that differs.")
+        top, bottom = isqrt(mean.numerator), isqrt(mean.denominator)
+        if top * top == mean.numerator and bottom * bottom == mean.denominator:
+            return Fraction(bottom, top), True
+        # 1/sqrt(p/q) = sqrt(p q)/p, as a multiple of a power of two: many such numbers have a small common denominator.
+        # The integer root is at least 2^66, so that it is off by less than a factor 1 + 2^-65, and so is the division.
+        places = 66 + mean.numerator.bit_length()
+        inverse = (isqrt(mean.numerator * mean.denominator << 2 * places) // mean.numerator) or 1
+        return Fraction(inverse, 1 << places), False
 
     def _input(self, words: Sequence[Word], n: int) -> Columns:
         """Return embedding plus position encoding. The constant 1 is included even if the program has no such
@@ -151,6 +211,14 @@ class ExactModel:
             terms = [(columns[out], 1), *parts.get(out, [])]
             columns[out] = combination(terms, biases.get(out, 0), (words, positions))
         return columns
+
+
+def _homogeneous(layer: ProgramLayer) -> bool:
+    """Return True if the hidden units are relus of forms without constants, and add no biases: rows times a positive
+    factor then give results times that factor."""
+    forms = (unit.pre.terms for unit in layer.units)
+    constant = any(name == ONE for terms in forms for name, _ in terms)
+    return not layer.biases and not constant and not any(unit.clip for unit in layer.units)
 
 
 def require_promises(program: Program, trace: HardTrace) -> None:

@@ -36,6 +36,8 @@ from hardsim.network.transformer import (
 LARGEST = 1_000_000
 LARGEST_START = 10**9
 MASKS = ", ".join(mask.value for mask in Mask)
+NORMS = ("norms", "norm_1", "norm_2")
+"""The members of a layer that state its norms: their place, the norm after attention, the norm after the units."""
 PROBED = (1, 2, 3, 4)
 """The lengths at which position encodings are tried when a model is read."""
 
@@ -166,6 +168,7 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
                 ],
                 "ffn": _ffn_json(layer.ffn, model.dimension),
             }
+            | norms_json(layer)
             for layer in model.layers
         ],
         "output": names[model.output],
@@ -299,9 +302,35 @@ def require_encoding(data: Reader, value: PositionFunction, before: int, after: 
 
 
 def _read_layer(data: Reader, names: Names, bos: bool) -> Layer:
-    data.only("heads", "ffn")
+    data.only("heads", "ffn", *NORMS)
     heads = tuple(_read_head(item, names, bos) for item in data.field("heads").items())
-    return Layer(heads, _read_ffn(data.field("ffn"), names) if data.has("ffn") else FeedForward())
+    ffn = _read_ffn(data.field("ffn"), names) if data.has("ffn") else FeedForward()
+    return Layer(heads, ffn, *read_norms(data))
+
+
+def norms_json(layer: Any) -> dict[str, Any]:
+    """Return the norms of a layer as members of its JSON, as in the files of external networks."""
+    pairs = ((key, getattr(layer, key)) for key in NORMS[1:])
+    found = {key: {"kind": "layer", "epsilon": str(epsilon)} for key, epsilon in pairs if epsilon is not None}
+    return {"norms": "after", **found} if found else {}
+
+
+def read_norms(data: Reader) -> tuple[Fraction | None, Fraction | None]:
+    """Read the epsilons of a layer's norms after attention and after the feed-forward layer; None where there is none.
+    Raises InputError for other kinds of norms than LayerNorm after the sums, without weight and bias."""
+    norms = tuple(_read_norm(data.field(key)) if data.has(key) else None for key in NORMS[1:])
+    if data.has("norms") or norms != (None, None):
+        data.field("norms").choice({"after": "after"}.__getitem__, "after (norms before the sums have no place here)")
+    return norms[0], norms[1]
+
+
+def _read_norm(data: Reader) -> Fraction:
+    data.only("kind", "epsilon")  # no weight and no bias
+    data.field("kind").choice({"layer": "layer"}.__getitem__, "layer")
+    epsilon = Fraction(data.field("epsilon").rational())
+    if epsilon < 0:
+        raise data.field("epsilon").error("a rational that is at least 0")
+    return epsilon
 
 
 def _read_head(data: Reader, names: Names, bos: bool) -> AttentionHead:

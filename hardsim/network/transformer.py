@@ -10,6 +10,8 @@ With d coordinates in the residual stream, x_i in Q^d:
 
 The f of a hidden unit is relu, or clip(z) = relu(z) - relu(z - 1) = min(max(z, 0), 1). Only PE and tau are functions
 of n (and i). Positions are 1..n; a network with a beginning of sequence also has a position 0, which every query sees.
+A layer may normalize after its sums (post-norm): N(c_i) in place of c_i, N(y_i) in place of y_i, or both, where
+N(x) = (x - mean) / sqrt(variance + epsilon) over the d coordinates, with divisor d (LayerNorm without gain and bias).
 
 The word is accepted iff coordinate `output` at the reading position is exactly 1 and rejected iff it is exactly 0;
 anything between is undecided. With a `threshold`, a word is accepted iff the output is above it and rejected iff the
@@ -184,10 +186,16 @@ class FeedForward:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Attention heads, whose outputs are added to the residual stream, then a feed-forward layer."""
+    """Attention heads, whose outputs are added to the residual stream, then a feed-forward layer. `norm_1` and `norm_2`
+    are the epsilons of the norms after the two sums; None where there is no norm."""
 
     heads: tuple[AttentionHead, ...]
     ffn: FeedForward
+    norm_1: Fraction | None = None
+    norm_2: Fraction | None = None
+
+
+NORMED_HINT = "`check`, `eval` and `trace` run such a network, in exact rationals and in ball arithmetic."
 
 
 class Placed:
@@ -197,6 +205,19 @@ class Placed:
     """True if there is a position 0, the beginning of sequence."""
     reading: Literal["first", "last"]
     """The position at which the output is read: 1 (`first`) or n (`last`)."""
+    layers: tuple[Any, ...]
+    """The layers, each with `norm_1` and `norm_2`."""
+
+    @property
+    def normed(self) -> bool:
+        """True if some layer normalizes."""
+        return any(norm is not None for layer in self.layers for norm in (layer.norm_1, layer.norm_2))
+
+    def require_no_norms(self, what: str, hint: str = "") -> None:
+        """Require that no layer normalizes, for a computation that does not know norms. Raises InputError, which names
+        the computation (`what`), if one does."""
+        if self.normed:
+            raise InputError(f"{what} does not cover networks with layer norms", hint or NORMED_HINT)
 
     @property
     def first(self) -> int:

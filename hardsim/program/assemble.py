@@ -57,7 +57,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
             values = {(index[out], index[name]): c for out, form in head.values for name, c in form.terms}
             w_v = Matrix.of(len(index), len(index), values)
             heads.append(AttentionHead(name=head.name, mask=head.mask, w_q=w_q, w_k=w_k, w_v=w_v))
-        layers.append(Layer(tuple(heads), _ffn(layer, index)))
+        layers.append(Layer(tuple(heads), _ffn(layer, index), layer.norm_1, layer.norm_2))
     return Transformer(
         alphabet=program.alphabet,
         coordinates=names,

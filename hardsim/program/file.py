@@ -193,6 +193,7 @@ def program_json(program: Program) -> dict[str, Any]:
                 ],
                 "biases": _terms_json(layer.biases),
             }
+            | store.norms_json(layer)
             for layer in program.layers
         ],
         output=program.output,
@@ -341,7 +342,7 @@ class _Reading:
         """Read one layer. The heads' outputs become known to the layer's hidden units, and all outputs to later
         layers."""
         members = ("clips", "ones") if data.has("clips") else ("units", "biases")
-        data.only("heads", *members)
+        data.only("heads", *members, *store.NORMS)
         before = frozenset(self.known)
         heads = tuple(self.head(item, before) for item in data.field("heads").items())
         attended = frozenset({ONE, *self.known})
@@ -350,7 +351,7 @@ class _Reading:
         for item in data.field(members[0]).items():
             units.append(self.unit(item, attended, own))
             own |= {out for out, _ in units[-1].outs}
-        return ProgramLayer(heads, _writing(units), tuple(self._biases(data, own)))
+        return ProgramLayer(heads, _writing(units), tuple(self._biases(data, own)), *store.read_norms(data))
 
     def _biases(self, data: Reader, own: set[str]) -> Iterable[tuple[str, Rational]]:
         if data.has("biases"):
@@ -529,6 +530,8 @@ def program_of(
                     for unit in layer.ffn.units
                 ),
                 tuple((names[index], bias) for index, bias in layer.ffn.biases),
+                layer.norm_1,
+                layer.norm_2,
             )
             for layer in network.layers
         ),
@@ -566,7 +569,7 @@ def _names(network: Transformer) -> tuple[str, ...]:
     # Over sets of propositions every position has the last row, so only that row may be 1.
     sets = isinstance(network.alphabet, Valuations)
     *some, last = (row.get(place, 0) for row in network.embedding.rows())
-    if place not in written and last == 1 and all(value == (0 if sets else 1) for value in some):
+    if not network.normed and place not in written and last == 1 and all(value == (0 if sets else 1) for value in some):
         return network.coordinates
     free = next(name for k in range(2, len(network.coordinates) + 3) if (name := f"1 ({k})") not in network.coordinates)
     return tuple(free if name == ONE else name for name in network.coordinates)

@@ -217,11 +217,14 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class ProgramLayer:
     """Heads that work in parallel, then hidden units, which may read the heads' outputs. The `biases` are added to
-    coordinates: a clip of weight -1 and a bias of 1 write a negation."""
+    coordinates: a clip of weight -1 and a bias of 1 write a negation. `norm_1` and `norm_2` are the epsilons of the
+    norms of all coordinates after the heads and after the units; None where there is no norm."""
 
     heads: tuple[Head, ...] = ()
     units: tuple[Unit, ...] = ()
     biases: tuple[tuple[str, Rational], ...] = ()
+    norm_1: Fraction | None = None
+    norm_2: Fraction | None = None
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -268,6 +271,9 @@ class Program(Placed, Keeping):
             names += [name for layer in self.layers for name in layer.written]
             # The class is frozen.
             object.__setattr__(self, "coordinates", tuple(dict.fromkeys(names)))
+        if self.normed and ONE in self.coordinates:
+            message = "a program with layer norms has a coordinate named 1, which norms would change"
+            raise InputError(message, "Give that coordinate another name; only the bias of a hidden unit is called 1.")
 
     @property
     def heads(self) -> tuple[Head, ...]:

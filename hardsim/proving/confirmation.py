@@ -171,9 +171,10 @@ class _Words:
         expected = self._expected(words)
         network = subject.model if self.networks is None else self.networks[n]
         soft = self.soft or SoftEngine(subject, network, subject.program)
-        assert soft.floats is not None
         prepared = [subject.prepared(word) for word in words]
-        found, _ = soft.floats.decisions(prepared)
+        found: Sequence[tuple[bool, Answer]] = [(False, None)] * len(words)
+        if soft.floats is not None:  # networks with norms have none
+            found, _ = soft.floats.decisions(prepared)
         for word, read, right, (decided, answer) in zip(words, prepared, expected, found, strict=True):
             # Balls are slow: only few undecided words are run again.
             if not decided and len(word) <= self.balls:

@@ -102,6 +102,10 @@ class ShownLayer(Record):
     """Number of other hidden units."""
     needed: str | None
     """Coordinate that needs this layer: it is on a longest path to the output; None if no coordinate of it is."""
+    norm_1: Exact | None
+    """Epsilon of the layer norm after attention; None: there is no norm."""
+    norm_2: Exact | None
+    """Epsilon of the layer norm after the hidden units; None: there is no norm."""
     heads: tuple[ShownHead, ...]
     """Heads of the layer; their outputs are added up."""
 
@@ -216,7 +220,14 @@ class ModelReport(SubjectRecord):
         program = self.subject.program
         path = program.longest_path
         return tuple(
-            ShownLayer(number, *units(layer), path.get(number), tuple(map(self._head, layer.heads)))
+            ShownLayer(
+                number,
+                *units(layer),
+                path.get(number),
+                layer.norm_1,
+                layer.norm_2,
+                tuple(map(self._head, layer.heads)),
+            )
             for number, layer in enumerate(program.layers, start=1)
         )
 
@@ -256,7 +267,8 @@ def describe(
     if subject.regime is None:
         return ModelReport(subject, tuple(warnings), {}, (), automaton)
     # First, because this holds the temperature positive; the bounds divide by it.
-    precision = tuple(Precision(n, digits_needed(subject.model, n)) for n in lengths)
+    digits = {} if subject.model.normed else {n: digits_needed(subject.model, n) for n in lengths}
+    precision = tuple(Precision(n, needed) for n, needed in digits.items())
     return ModelReport(subject, tuple(warnings), {n: head_bounds(subject, n) for n in lengths}, precision, automaton)
 
 
@@ -278,6 +290,12 @@ def units(layer: ProgramLayer) -> tuple[int, int]:
     """Return the number of clips and the number of relus in a layer."""
     clips = sum(unit.clip for unit in layer.units)
     return clips, len(layer.units) - clips
+
+
+def norms_text(layer: ProgramLayer) -> str:
+    """Return the norms of a layer as the end of its line; empty if it has none."""
+    after = [("attention", layer.norm_1), ("the hidden units", layer.norm_2)]
+    return "".join(f", layer norm after {what} (epsilon {norm})" for what, norm in after if norm is not None)
 
 
 def sums(layer: ProgramLayer) -> dict[str, str]:
@@ -307,8 +325,9 @@ def print_model(screen: Screen, report: ModelReport) -> None:
         clips, relus = units(layer)
         screen.raw()
         heads = plural(len(layer.heads), "head") if layer.heads else "no attention"
-        # Networks of formulas compute clips only.
-        hidden = plural(clips, "clip") if regime else plural(2 * clips + relus, "hidden unit")
+        # Most networks of formulas compute clips only.
+        hidden = plural(2 * clips + relus, "hidden unit") if relus or not regime else plural(clips, "clip")
+        hidden += norms_text(layer)
         needed = f", needed for {path[number]}" if regime and number in path else ""
         screen.line((f"layer {number}", "bold"), f": {heads}, {hidden}{needed}")
         for head in layer.heads:
@@ -339,7 +358,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
         ("temperature", facts.temperature),
         ("beta", f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", _encodings(report)),
-        ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision)),
+        ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision) or None),
     ]  # fmt: skip
 
 

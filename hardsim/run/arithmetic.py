@@ -50,6 +50,9 @@ class Arithmetic(Protocol[T]):
     def exp(self, logit: Rational | T) -> T:
         """Return e^logit."""
 
+    def sqrt(self, value: T) -> T:
+        """Return the square root of a number that is not negative."""
+
     def total(self, numbers: Sequence[T]) -> T:
         """Return the sum of at least one number."""
 

@@ -100,6 +100,7 @@ class FloatForward:
     the length changes."""
 
     def __init__(self, model: Transformer) -> None:
+        model.require_no_norms("certified float64", "Use --engine auto or ball: exact rationals and ball arithmetic.")
         self.model = model
         self._at: Prepared | None = None
         self._causal = causal(model) and model.reading == "last"

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import count
+from math import isqrt
 from operator import add
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.transformer import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
-from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, linear
+from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
 from hardsim.run.attention import WordHead, exponentials
 from hardsim.run.float_rows import Views
 
@@ -101,8 +103,12 @@ class Forward(Generic[T]):
         trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)), list(columns))
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             self._attention(number, layer, heads, trace)
+            if layer.norm_1 is not None:
+                trace.columns = self._normalized(trace.columns, layer.norm_1)
             attended = list(trace.columns)
             self._feed_forward(number, layer.ffn, trace)
+            if layer.norm_2 is not None:
+                trace.columns = self._normalized(trace.columns, layer.norm_2)
             trace.layers.append((attended, list(trace.columns)))
         return trace
 
@@ -204,10 +210,45 @@ class Forward(Generic[T]):
             return min(max(value, 0), 1) if unit.clip else max(value, 0)
         return self.arithmetic.clip(value) if unit.clip else self.arithmetic.relu(value)
 
+    def _normalized(self, columns: Sequence[Column], epsilon: Fraction) -> list[Column]:
+        """Return all coordinates after a norm. A row of rationals stays rational if its root is."""
+        rows = zip(*(column.values for column in columns), strict=True)
+        found = zip(*(self._normalized_row(row, epsilon) for row in rows), strict=True)
+        return [Column(list(values), all(map(is_exact, values))) for values in found]
+
+    def _normalized_row(self, row: Sequence[Value], epsilon: Fraction) -> list[Value]:
+        """Return (x - mean) / sqrt(variance + epsilon). Raises InputError if that is 0 / 0."""
+        d, arithmetic = len(row), self.arithmetic
+        if all(map(is_exact, row)):
+            mean = Fraction(sum(row), d)
+            row = [value - mean for value in row]
+            square = sum(value * value for value in row) / d + epsilon
+            if not square:
+                message = "a layer norm with epsilon 0 divides by 0: the coordinates of a position are all equal"
+                raise InputError(message, "Give the norm a positive epsilon, or the row a coordinate that differs.")
+            root = rational_root(square)
+            if root is not None:
+                return [value / root for value in row]
+            divisor = arithmetic.sqrt(arithmetic.number(square))
+            return [arithmetic.number(value) / divisor if value else 0 for value in row]
+        numbers = [lift(arithmetic, value) for value in row]
+        size = arithmetic.number(d)
+        middle = arithmetic.total(numbers) / size
+        numbers = [value - middle for value in numbers]
+        mean_square = arithmetic.total([value * value for value in numbers]) / size
+        divisor = arithmetic.sqrt(mean_square + arithmetic.number(epsilon))
+        return [value / divisor for value in numbers]
+
     def _add(self, left: Column, right: Column) -> Column:
         if left.exact and not any(left.values):
             return right
         return linear(self.arithmetic, ((0, 1), (1, 1)), [left, right])
+
+
+def rational_root(square: Fraction) -> Fraction | None:
+    """Return the square root of a positive rational if it is rational, and None otherwise."""
+    top, bottom = isqrt(square.numerator), isqrt(square.denominator)
+    return Fraction(top, bottom) if top * top == square.numerator and bottom * bottom == square.denominator else None
 
 
 def margin(value: Value, half: Value) -> Value:

@@ -28,6 +28,9 @@ from hardsim.theory.rounding import Rounded, rounded_attention, rounded_logit, r
 
 ACCURATE_DIGITS = 20
 """The number of decimal digits after the point to which activations are computed."""
+NORMED_DIGITS = 100
+"""The number of digits for networks with layer norms. No number is known to suffice: a norm may divide by a number that
+is as small as a word makes it."""
 MOST_DIGITS = 10_000
 """The greatest number of digits that is used; the balls stop at some 32,000 bits, which is similar."""
 
@@ -187,15 +190,18 @@ def _added(old: Rounded, parts: Sequence[tuple[Fraction, Rounded]], bias: Ration
 
 def digits_needed(model: Transformer, n: int) -> int:
     """Return the number of decimal digits that makes every activation of a word of length n right to 10^-20."""
+    model.require_no_norms("the number of digits that mpmath needs")
     # A number of b bits has at most b log 2 + 1 digits; log 2 = 0.30102...
     return ACCURATE_DIGITS + int(amplification(model, n)).bit_length() * 30103 // 100_000 + 2
 
 
 def choose_digits(model: Transformer, n: int, digits_wanted: int | None) -> int:
     """Return the precision for words of length n, in decimal digits: `digits_wanted` unless it is None, otherwise the
-    number needed. Raises InputError if more than MOST_DIGITS are needed."""
+    number needed, or NORMED_DIGITS for a network with norms. Raises InputError if more than MOST_DIGITS are needed."""
     if digits_wanted is not None:
         return digits_wanted
+    if model.normed:
+        return NORMED_DIGITS
     needed = digits_needed(model, n)
     if needed > MOST_DIGITS:
         raise InputError(

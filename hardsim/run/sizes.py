@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import isqrt
 
 from hardsim.lang.reals import Real, RealNumber, bounds, upper
 from hardsim.network.columns import real_value
@@ -14,8 +15,10 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
     """Yield, layer by layer, bounds of |coordinate| before and after attention, over all positions and words of
     length n.
 
-    Bounds are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1.
+    Bounds are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1. After a norm
+    the sum of squares is at most d, so that a coordinate is at most sqrt(d).
     """
+    normalized = [Fraction(isqrt(model.dimension) + 1)] * model.dimension
     size: list[Fraction] = [Fraction(0)] * model.dimension
     for _, column, value in model.embedding.entries:
         size[column] = max(size[column], _size(value))
@@ -26,6 +29,8 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
         for head in layer.heads:
             for out, form in head.values:
                 grown[out] += reach(form, size)
+        if layer.norm_1 is not None:
+            grown = normalized
         yield size, grown
         added = [Fraction(0)] * model.dimension
         for unit in layer.ffn.units:
@@ -34,7 +39,7 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
                 added[out] += _size(weight) * top
         for out, bias in layer.ffn.biases:
             added[out] += _size(bias)
-        size = [old + new for old, new in zip(grown, added, strict=True)]
+        size = [old + new for old, new in zip(grown, added, strict=True)] if layer.norm_2 is None else normalized
 
 
 def reach(form: Terms, size: Sequence[Fraction]) -> Fraction:

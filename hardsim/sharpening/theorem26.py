@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
@@ -40,6 +41,8 @@ from hardsim.theory.outward import round_up
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 
 ZERO = Fraction(0)
+NORM_SLACK = Fraction(1, 2**40)
+"""More than exact hard attention is off after a norm whose root it replaces: sqrt(d)/2^64, for d below 2^40."""
 
 Gaps = Mapping[str, Sequence[Fraction | None]]
 """By name of the head, the score gap of each query, by query index; None where a row's scores are all equal."""
@@ -112,9 +115,20 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                 moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
                 values[head.name, out] = moved
                 attended[out] += moved
-        errors = _feed_forward(layer, seen, attended)
+        attended = dict(_normalized(attended, layer.norm_1))
+        errors = _normalized(_feed_forward(layer, seen, attended), layer.norm_2)
         found.append(LayerBounds(attended, errors, distances, etas, values))
     return Bounds(tuple(found))
+
+
+def _normalized(errors: Errors, epsilon: Fraction | None) -> Errors:
+    """Return the errors after a norm, if there is one. A norm is no Lipschitz function: of different rows it may make
+    any two rows of mean square at most 1, whose coordinates are at most sqrt(d). `NORM_SLACK` covers a root that exact
+    hard attention replaces by a rational."""
+    if epsilon is None:
+        return errors
+    apart = 2 * (isqrt(len(errors)) + 1) if any(errors.values()) else 0
+    return {name: ZERO if name == ONE else apart + NORM_SLACK for name in errors}
 
 
 def _reach(form: Affine, errors: Errors) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardsim.hard.batch_hard import BatchHard
+from hardsim.hard.exact import ExactModel
 from hardsim.lang.ast import FormulaFile
 from hardsim.network.columns import Defined
 from hardsim.program.hard_attention import Program
@@ -34,9 +35,9 @@ class FormulaTarget(Subject):
     def file_title(self) -> None:
         """A formula has no title beside its text."""
 
-    def hard_model(self, program: Program) -> BatchHard:
-        """Return exact hard attention that runs bit by bit."""
-        return BatchHard(program)
+    def hard_model(self, program: Program) -> ExactModel | BatchHard:
+        """Return exact hard attention, which runs bit by bit if it has Booleans only: norms scale them."""
+        return ExactModel(program) if program.normed else BatchHard(program)
 
     def prover(self) -> HeadsClaim | AttentionClaim:
         """Return what can be proved: by heads, which are constructions, that the network computes the formula."""

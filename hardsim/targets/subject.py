@@ -161,7 +161,7 @@ class Subject(Target):
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
-        if engine != MPMATH or dps is None or not self.one_network:
+        if engine != MPMATH or dps is None or not self.one_network or self.model.normed:
             return None
         needed = digits_needed(self.model, max_n)
         text = (

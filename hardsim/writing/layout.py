@@ -35,6 +35,7 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
 from hardsim.network.dense import Activation, Dense, Network, NetworkHead, Norm
 from hardsim.network.features import NetworkFeature, features
+from hardsim.network.store import norms_json
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
@@ -160,7 +161,7 @@ def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> Ex
         if layer.ffn.units or layer.ffn.biases:
             mlp = CLIP
             _put(arrays, f"layers.{number}.mlp.", _mlp_arrays(layer.ffn, d))
-        layers.append({"heads": heads, "mlp": mlp, "norms": "before"})
+        layers.append({"heads": heads, "mlp": mlp, **(norms_json(layer) or {"norms": "before"})})
     selected = {(place, number): 1 for number, (_, place) in enumerate(answer.outputs)}
     arrays[UNEMBEDDING] = _matrix(Matrix.of(d, len(answer.outputs), dict(selected)))
     bos: list[Any] = [[] if sets else len(names) - 1] * model.bos

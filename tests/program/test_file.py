@@ -216,7 +216,7 @@ BOTH: list[Case] = [
     (["encodings", 1, "value", "start"], "0", "at encodings[1].value.start: expected an integer from -1000000000"),
     (["layers"], ..., 'expected an object with the key "layers"'),
     (["layers", 1], {}, 'at layers[1]: expected an object with the key "heads"'),
-    (["layers", 1, "fnn"], {}, 'at layers[1]: expected keys among heads, ffn (not "fnn")'),
+    (["layers", 1, "fnn"], {}, 'at layers[1]: expected keys among heads, ffn, norms, norm_1, norm_2 (not "fnn")'),
     ([*HEAD, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past, strict-future"),
     ([*HEAD, "weighting"], "hard", "at layers[0].heads[0].weighting: expected one of softmax, average, leftmost"),
     ([*HEAD, "weighting"], ..., 'at layers[0].heads[0]: expected an object with the key "weighting"'),

@@ -94,11 +94,24 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
                     top = context.fsum(w * values[j][index] for w, j in zip(weights, seen, strict=True))
                     c[i][index] += top / context.fsum(weights)
         x, relus = [], Relus.of(layer.ffn, model.dimension)
-        for row in c:
+        for row in (normalized(row, layer.norm_1) for row in c):
             hidden = [max(z + number(b), 0) for z, b in zip(times(relus.w1, row), relus.b1, strict=True)]
             out = times(relus.w2, hidden)
-            x.append([a + b + number(bias) for a, b, bias in zip(row, out, relus.b2, strict=True)])
+            total = [a + b + number(bias) for a, b, bias in zip(row, out, relus.b2, strict=True)]
+            x.append(normalized(total, layer.norm_2))
     return x
+
+
+def normalized(row: list[Any], epsilon: Fraction | None) -> list[Any]:
+    """Return LayerNorm by its definition, or the row without a norm. Raises ZeroDivisionError where it divides by 0, or
+    by so small a number that its digits are lost."""
+    if epsilon is None:
+        return row
+    mean = context.fsum(row) / len(row)
+    variance = context.fsum((value - mean) ** 2 for value in row) / len(row)
+    if variance + number(epsilon) < context.mpf(10) ** -40:
+        raise ZeroDivisionError
+    return [(value - mean) / context.sqrt(variance + number(epsilon)) for value in row]
 
 
 def put(matrix: Matrix, row: int, column: int, value: Rational) -> Matrix:

@@ -180,6 +180,8 @@ class ProgramLaw(Keeping):
 def law_of(program: Program) -> ProgramLaw:
     """Return the facts of a program at every length. Raises NotProved, naming the head or coordinate about which not
     enough is known."""
+    if program.normed:
+        raise NotProved("the proof from the weights does not cover layer norms")
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 
