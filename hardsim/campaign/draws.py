@@ -26,8 +26,8 @@ from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
 from hardsim.options.table import POSITIVE, UNIFORM
 from hardsim.targets.base import Target
+from hardsim.targets.file_columns import accepted_words
 from hardsim.targets.result import Word, plural
-from hardsim.targets.semantics import Accepts, Members, Respelled, Winner, automaton_of
 
 MOST_SYMBOLS = 5 * 10**7
 """Largest number of symbols of all words that are drawn. A symbol takes eight bytes, and a word sixty more."""
@@ -97,12 +97,9 @@ def drawn_words(subject: Target, name: str, number: int, max_n: int, seed: int) 
 
 def _accepted(subject: Target) -> Automaton:
     """Return the language of the words that the reference of a target accepts, within the words that are judged."""
-    oracle = subject.oracle.oracle if isinstance(subject.oracle, Winner) else subject.oracle
     hint = "Give another --distribution, or --against FILE with a formula or a regular expression."
     try:
-        if not isinstance(oracle, Accepts | Members | Respelled):
-            raise NoAutomaton("this reference is no formula, regular expression or automaton of its own")
-        found = automaton_of(oracle, subject.alphabet, subject.against or subject.name)
+        found = accepted_words(subject.oracle, subject.alphabet, subject.against or subject.name)
     except NoAutomaton as error:
         message = f"{subject.name}: --distribution {POSITIVE} draws words that the reference accepts, and {error}"
         raise InputError(message, hint) from None

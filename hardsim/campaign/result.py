@@ -739,6 +739,8 @@ class Accuracy(Record):
         if self.unjudged:
             rest.append(f"{self.unjudged:,} more without an expected answer")
         unit = plural(judged, "labelled row" if self.unit == "row" else "independent draw")
+        if self.unit == "row" and self.distinct < self.total:
+            unit += f" ({plural(self.distinct, 'different word')})"
         few = f"all {unit}" if self.right == judged and judged > 1 else f"{self.right:,} of {unit}"
         share = "" if self.share in (None, 1) else f" ({percent(self.share)})"
         return "; ".join(filter(None, (", ".join([f"right on {few}{share}", *rest]), self.bound)))

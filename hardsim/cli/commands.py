@@ -43,6 +43,7 @@ Start here:
   hardsim prove since --all-n          prove it for every length
   hardsim bound since                  compare gaps, temperatures and errors with the theory
   hardsim eval since cba bac           print the answers on words of your own
+  hardsim new my_gpt2/                 write a specification for a network of your own
   hardsim examples since > mine.ltl    copy a formula to change it
   hardsim help COMMAND                 show what a command does, on one screen
   hardsim COMMAND --help-all           show the whole manual of a command

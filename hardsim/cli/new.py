@@ -40,6 +40,6 @@ def command(request: Request) -> None:
                 sha256 = digest(draft.text.encode())
                 current.results.append(NewResult(one.name, one.kind, output, sha256, draft.line, draft.key))
                 if output != STDOUT:
-                    then = f"then run: hardsim check {shlex.quote(output)}"
-                    current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), {then}")
-                    current.screen.line("or leave it, and judge labelled words: add --data FILE.tsv")
+                    then = f"hardsim check {shlex.quote(output)}"
+                    current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), then run: {then}")
+                    current.screen.line(f"or leave it, and judge labelled words: {then} --data FILE.tsv")

@@ -19,6 +19,7 @@ from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
+from hardsim.network.dense import arrays_of
 from hardsim.options.table import Request
 from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof, prove_external
@@ -30,7 +31,7 @@ from hardsim.proving.prove import bounded
 from hardsim.records import Natural, Unwritten, one_of
 from hardsim.targets.external import External
 from hardsim.targets.prefix_oracle import prefix_oracle
-from hardsim.targets.result import AUTO, plural
+from hardsim.targets.result import AUTO, Word, plural
 from hardsim.targets.subject import SubjectRecord
 
 SHORT, FEW = 6, 100
@@ -40,6 +41,8 @@ FEW_PREFIXES = 100_000
 TRIED = "a class of prefixes stays open from the weights"
 EVERY = 4096
 """Most words of a length that a check runs every one of, where a network is not proved from its weights."""
+WIDE = 2**15
+"""Number of weights from which a check runs short words before it asks the prover, which takes long there."""
 ASSUMED = "the stored weights, computed in real numbers: rounding on your machine is not part of the proof"
 """The assumption of every proof about an external network."""
 
@@ -255,9 +258,12 @@ def check_network(
         why = GIVEN if options.words is not None else NoProof(f"a check asks the prover only with --engine {AUTO}")
         why = replace(why, attempted=False)
         return without_proof(check_subject(subject, options, progress, crew, memory), why)
-    known: list[PrefixProof | NoProof] = []
+    known: list[PrefixProof | NoProof | Word] = []
 
     def ask() -> None:
+        if (wrong := _short_wrong(subject, options)) is not None:
+            known.append(wrong)
+            return
         try:
             proof = prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY))
         except NotProved as error:
@@ -272,16 +278,32 @@ def check_network(
         ask,
         lambda stopped: check_subject(subject, _left(options, known), progress, crew, memory, stopped),
     )
-    if not known:
+    if not known or isinstance(known[0], tuple):
         return result
     found = known[0]
     return without_proof(result, found) if isinstance(found, NoProof) else _joined(subject, found, result)
 
 
-def _left(options: CheckOptions, known: list[PrefixProof | NoProof]) -> CheckOptions:
-    """Return the options of the words that are run beside a proof: none longer than a shortest wrong prefix."""
+def _short_wrong(subject: External, options: CheckOptions) -> Word | None:
+    """Return a word that a network of many weights answers wrongly, if one is found among few short words. Raises
+    KeyboardInterrupt if their run was interrupted."""
+    if sum(array.size for array in arrays_of(subject.network.layers)) < WIDE:
+        return None
+    longest = min(options.max_n, SHORT)
+    found = check_subject(subject, CheckOptions(longest, exhaustive=FEW, samples=FEW, seed=options.seed))
+    if found.partial:
+        raise KeyboardInterrupt
+    mismatch = found.mismatch
+    return mismatch.word if mismatch is not None and found.verdict is Verdict.REFUTED else None
+
+
+def _left(options: CheckOptions, known: list[PrefixProof | NoProof | Word]) -> CheckOptions:
+    """Return the options of the words that are run beside a proof: none longer than a wrong word that is known, if that
+    is a shortest one or short."""
     if not known or isinstance(known[0], NoProof):
         return options
+    if isinstance(known[0], tuple):
+        return replace(options, max_n=max(1, len(known[0])))
     proof = known[0]
     settled = -1 if proof.proved_to is None else proof.proved_to
     if proof.shortest and proof.wrong is not None:
@@ -309,11 +331,12 @@ def _joined(subject: External, proof: PrefixProof, result: CheckResult) -> Check
         if not result.shorter_left or proof.proved_to is None or proof.proved_to < n - 1:
             return result
         return replace(result, reach=_wrong(subject, n, proof), shorter_left=False)
+    by_words = proof.proved_by == EVERY_WORD
     if proof.complete:
-        return replace(result, verdict=Verdict.PROVED, reach=_both(subject, proof.summary, result))
+        return replace(result, verdict=Verdict.PROVED, reach=_both(subject, proof.summary, result, by_words))
     if proof.proved_to is None or result.verdict is not Verdict.CERTIFIED:
         return result
-    return replace(result, reach=_both(subject, proof.proved_text, result))
+    return replace(result, reach=_both(subject, proof.proved_text, result, by_words))
 
 
 def _wrong(subject: External, n: int, proof: PrefixProof) -> str:
@@ -323,8 +346,10 @@ def _wrong(subject: External, n: int, proof: PrefixProof) -> str:
     return _named(subject, f"the network is wrong on a word of length {n:,}, {shorter}")
 
 
-def _both(subject: External, proved: str, result: CheckResult) -> str:
-    """Return the reach of a proof and of the words beside it."""
+def _both(subject: External, proved: str, result: CheckResult, by_words: bool) -> str:
+    """Return the reach of a proof and of the words beside it, which are named only if the proof ran no words."""
+    if by_words:
+        return _named(subject, proved)
     many = plural(result.words, "word")
     return _named(subject, f"{proved}; {many} {'was' if result.words == 1 else 'were'} also run, certified")
 

@@ -334,11 +334,20 @@ def check_network(document: Mapping[str, Any], parting: Collection[str], subject
 def check_weights(document: Mapping[str, Any], external: External, name: str) -> None:
     """Raise Rejected with the first difference unless a certificate is about the numbers of an external network. How
     words are read and what is expected is not compared, nor the names of tokens."""
-    expected = network_section(external.network, longest_of(document))
+    expected = _section_of(document, external, name)
     for key in ("tokens", "outputs", "readout"):
         expected[key] = document["network"][key]
     found = difference(document["network"], expected, "network")
-    require(found is None, f"{found}: differs from that of {name}")
+    require(found is None, f"the certificate is about another network than {name}: {found} differs")
+
+
+def _section_of(document: Mapping[str, Any], external: External, name: str) -> dict[str, Any]:
+    """Return an external network as a certificate about it would have it. Raises Rejected, for another network than
+    that of the certificate, if no certificate can have it."""
+    try:
+        return network_section(external.network, longest_of(document))
+    except Rejected as error:
+        raise Rejected(f"the certificate is about another network than {name} ({error})") from None
 
 
 def check_specification(document: Mapping[str, Any], external: External, name: str) -> None:
@@ -346,14 +355,14 @@ def check_specification(document: Mapping[str, Any], external: External, name: s
     its numbers, how words are read, and what is expected after them."""
     try:
         expected = {
-            "network": network_section(external.network, longest_of(document)),
+            "network": _section_of(document, external, name),
             "specification": specification_section(prefix_oracle(external)),
         }
     except NotProved as error:
         raise Rejected(f"the certificate is not about {name}: {error.reason}") from None
-    for key in ("specification", "network"):
+    for key, what in (("network", "network"), ("specification", "reference")):
         found = difference(document[key], expected[key], key)
-        require(found is None, f"{found}: differs from that of {name}")
+        require(found is None, f"the certificate is about another {what} than that of {name}: {found} differs")
 
 
 def difference(found: Any, expected: Any, place: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from hardsim.campaign.explanation import command_line
 from hardsim.campaign.result import Mismatch, Verdict, answers_summary
 from hardsim.lang.words import written_word
+from hardsim.proof.external.result import EVERY_WORD
 from hardsim.proving.external import ASSUMED, NetworkProof
 from hardsim.records import at_most
 from hardsim.report.check import STYLES, model_line, print_headline, titles
@@ -34,7 +35,7 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
     """Print the verdict with its reach, the wrong word with the answers, and the next step."""
     proof, mismatch = result.prefix_proof, result.mismatch
     print_headline(screen, result.verdict.value, STYLES[result.verdict], result.input, result.reach)
-    if result.confirmed:
+    if result.confirmed and proof.proved_by != EVERY_WORD:
         many = plural(result.confirmed, "short word")
         screen.line(f"  {many} {'was' if result.confirmed == 1 else 'were'} also run: each answer is as proved")
     if mismatch is not None:

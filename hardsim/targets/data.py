@@ -262,12 +262,13 @@ def _names(external: External) -> Label:
 def _winner(external: External, rows: Sequence[DataRow]) -> Label:
     """Return the reader of labels for an argmax: a name or several, of which one should win. If no label of the data is
     a name, it is the number of an output, from 0, or a truth where one of two outputs says that a word is accepted.
-    Raises SourceError where these two differ."""
+    Raises SourceError where these two differ, and where some labels are names and others are not."""
     outputs, several = _outputs(external), _names(external)
     texts = {row.label.text.lower(): row.label for row in rows}
     numbers = {str(place): str(name) for place, name in enumerate(external.network.outputs) if str(name) in outputs}
     truths = _truths(outputs)
-    if not any(cell.text in outputs for cell in texts.values()):
+    named = next((cell for cell in texts.values() if cell.text in outputs), None)
+    if named is None:
         unclear = [text for text in texts if text in numbers and truths.get(text, numbers[text]) != numbers[text]]
         if unclear:
             text = unclear[0]
@@ -278,6 +279,11 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
                 return lambda cell, word: known[cell.text.lower()]
 
     def winner(cell: DataCell, word: Word) -> Any:
+        text = cell.text.lower()
+        if named is not None and cell.text not in outputs and (text in numbers or text in truths):
+            message = f"the label {cell.text} is no name of an output, and line {named.line} has one: {named.text}"
+            one = f"names in every row: {' or '.join(outputs[:MOST_LISTED])}"
+            raise cell.error(message, one, "Or write the number of an output, from 0, in every row.")
         found = several(cell, word)
         if not found:
             raise cell.error("the label is empty", f"of these outputs: {' '.join(outputs[:MOST_LISTED])}")

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hardsim.lang.automata.automaton import Word
-from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage
+from hardsim.lang.automata.automaton import Automaton, Word
+from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
+from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, NextSymbols
+from hardsim.lang.valuations import Alphabet
 from hardsim.network.dense import JudgedAt
-from hardsim.targets.semantics import Accepts, Members, Respelled, Runs, Semantics
+from hardsim.targets.semantics import Accepts, Members, Respelled, Runs, Semantics, Winner, automaton_of
 
 
 def column_of(semantics: Semantics, at: JudgedAt) -> ExpectedColumn:
@@ -40,3 +42,22 @@ class _Answers:
             answers = dict(zip(distinct, self.source.many(distinct), strict=True))
             columns.append([answers[prefix] for prefix in prefixes])
         return [list(row) for row in zip(*columns, strict=True)]
+
+
+def accepted_words(oracle: Any, alphabet: Alphabet, name: str) -> Automaton:
+    """Return the minimal automaton of the words over an alphabet that a reference accepts: those of the language of a
+    specification, and those on which a file says yes. Raises NoAutomaton if there is none here; `name` is the file in
+    its message."""
+    column = oracle.accepting if isinstance(oracle, Lines) else None
+    match column or oracle:
+        case Winner() as winner:
+            return automaton_of(winner.oracle, alphabet, name)
+        case Accepts() | Members() | Respelled():
+            return automaton_of(oracle, alphabet, name)
+        case _Answers(source):
+            return automaton_of(source, alphabet, name)
+        case NextSymbols(automaton) | InLanguage(automaton):
+            return automaton
+        case FormulaTruth(file):
+            return automaton_of_formula(file.read_at("first" if oracle.at == "first" else "last"))
+    raise NoAutomaton("this reference is no formula, regular expression, automaton or language: of its own")

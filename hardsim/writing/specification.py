@@ -8,16 +8,17 @@ examples over the symbols of the network. Until it is written the file is refuse
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hardsim.lang.spec.layout import ACCEPT, LANGUAGE, OUTPUT, VALUE
 from hardsim.lang.spec.meaning import END, accepting_name
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import quoted
 from hardsim.lang.words import has_long_symbols
-from hardsim.network.dense import Network
-from hardsim.reading.readout import at_text, decide_text, input_text
+from hardsim.network.dense import Network, Token
+from hardsim.reading.readout import at_text, decide_text, input_text, reread
 
 MOST_SYMBOLS = 64
 """The greatest number of symbols that are taken for an alphabet; a larger vocabulary is that of texts."""
@@ -37,16 +38,44 @@ class SpecificationDraft:
     """The key of this line, such as `language`."""
 
 
-def draft_of(network: Network, place: str, named: bool) -> SpecificationDraft:
+@dataclass(frozen=True)
+class FolderMarks:
+    """The tokens that a folder names as the beginning and as the end of texts (None: it names none), and True if its
+    tokenizer states which tokens stand around a text."""
+
+    bos: str | None = None
+    eos: str | None = None
+    stated: bool = False
+
+
+def marks_of(config: Mapping[str, Any], tokens: Sequence[Token], around: bool) -> FolderMarks:
+    """Return the marks of a configuration of Hugging Face: the tokens with the ids that it states, if there are any."""
+
+    def token(key: str) -> str | None:
+        stated = config.get(key)
+        number = stated[0] if isinstance(stated, list) and stated else stated
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(tokens):
+            return None
+        return str(tokens[number])
+
+    return FolderMarks(token("bos_token_id"), token("eos_token_id"), around)
+
+
+def draft_of(network: Network, place: str, named: bool, marks: FolderMarks) -> SpecificationDraft:
     """Return the draft for a network at a path relative to the specification; `named`: its tokens have names."""
-    key, notes = _reference(network)
-    readout = network.readout
     lines = [f"network: {place}"]
     if not named:
-        lines += [f"{NOTE}the tokens have no names: rename them here, in order of their ids"]
-        lines += [f"tokens: {' '.join(map(str, network.tokens))}"]
+        lines += [f"{NOTE}the tokens have no names: rename them here, in order of their ids, and below in the same way"]
+        lines += [_tokens(network)]
+    elif _ends(network, marks.eos):
+        names = [END if str(token) == marks.eos else str(token) for token in network.tokens]
+        lines += [f"{NOTE}{marks.eos} ends texts, and the token that ends words is called {END} here"]
+        network, bos = reread(network, tokens=names), END if marks.bos == marks.eos else marks.bos
+        lines, marks = [*lines, _tokens(network)], replace(marks, bos=bos)
+    key, notes = _reference(network)
+    readout = network.readout
     lines += _alphabet(network)
-    lines += _input(network)
+    lines += _input(network, marks)
     if key != "next":
         lines += [f"at: {at_text(readout)}", f"decide: {decide_text(readout)}"]
     elif readout.decide == "argmax":
@@ -56,6 +85,21 @@ def draft_of(network: Network, place: str, named: bool) -> SpecificationDraft:
         ]
     lines += [f"{NOTE}what the network should compute: complete the last line", *notes, f"{key}:"]
     return SpecificationDraft("\n".join(lines) + "\n", len(lines), key)
+
+
+def _tokens(network: Network) -> str:
+    return f"tokens: {' '.join(map(str, network.tokens))}"
+
+
+def _ends(network: Network, eos: str | None) -> bool:
+    """Return True if a network predicts tokens, of which `eos` is no symbol of words but has another name than END."""
+    few = len(network.tokens) <= MOST_SYMBOLS and END not in network.ids
+    return few and _predicts(network) and eos is not None and _MARK.fullmatch(eos) is not None
+
+
+def _predicts(network: Network) -> bool:
+    """Return True if the outputs of a network are the symbols of words, or more tokens."""
+    return network.outputs is network.tokens or {*_symbols(network)} <= {*map(str, network.outputs)}
 
 
 def _symbols(network: Network) -> tuple[str, ...]:
@@ -74,14 +118,22 @@ def _alphabet(network: Network) -> list[str]:
     ]
 
 
-def _input(network: Network) -> list[str]:
-    """Return the line of the tokens around a word; a token that is named as a beginning stands before it."""
-    readout, names = network.readout, network.ids
-    bos = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
-    if bos is None or readout.before or readout.after:
-        return [f"input: {input_text(readout)}"]
+def _input(network: Network, marks: FolderMarks) -> list[str]:
+    """Return the line of the tokens around a word. A token that is named as a beginning stands before it, unless the
+    tokenizer states that none does; then, and of a token that only the configuration names, a comment says how."""
+    readout, names, own = network.readout, network.ids, f"input: {input_text(network.readout)}"
+    bos: str | None = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
+    if marks.bos is not None and _MARK.fullmatch(marks.bos):
+        bos = marks.bos
+    if readout.before or readout.after or (bos is None and marks.bos is None):
+        return [own]
+    if bos is None:
+        note = f"{NOTE}if {marks.bos} (bos_token_id) stood before words: leave it out of alphabet:, and"
+        return [f"{note} input: {marks.bos} *", own]
     # A tokenizer of BERT puts both around every text.
     after = " [SEP]" if bos == "[CLS]" and "[SEP]" in names else ""
+    if marks.stated:
+        return [f"{NOTE}if {bos} stood before words in training: input: {bos} *{after}", own]
     return [f"{NOTE}without {bos}, if the network was trained without it", f"input: {bos} *{after}"]
 
 
@@ -91,11 +143,9 @@ def _reference(network: Network) -> tuple[str, list[str]]:
     if readout.decide == "value":
         return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(_symbols(network)[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
-    if network.outputs is network.tokens or {*_symbols(network)} <= {*outputs}:
-        if END in outputs:
-            return "next", _examples(network, "next")
-        note = f"{NOTE}(if a token ends words, call it {END} in tokens:, and write next: /EXPRESSION/)"
-        return f"{OUTPUT} {among[0]}", [*_formulas(network), note]
+    if _predicts(network):
+        note = f"{NOTE}no token is called {END}: every word of the expression needs a longer one"
+        return "next", [*([] if END in outputs else [note]), *_examples(network, "next")]
     if len(among) == 1 or (len(among) == 2 and readout.decide == "argmax"):
         return LANGUAGE, [*_accept(among), *_examples(network, LANGUAGE)]
     return f"{OUTPUT} {among[0]}", [f"{NOTE}one line for each of {listed(among)}", *_formulas(network)]

@@ -1,19 +1,23 @@
 """Independent draws: the exact distribution of one draw, as the sum over all choices of the generator."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hardsim.campaign.draws import distribution_of, drawn_words
 from hardsim.errors import InputError
 from hardsim.options.table import POSITIVE, UNIFORM, UNIFORM_LENGTH
+from hardsim.reading.network_json import network_json
 from hardsim.targets.base import Target
 from tests.support.check import External, ModelOptions, Word, read_expression, read_input
-from tests.support.external import mean_of_a, model_of
+from tests.support.external import exact, mean_of_a, model_of
 from tests.support.language import parse_regex
 
 AB = 2
@@ -84,6 +88,37 @@ def test_positive_draws_are_the_words_that_the_reference_accepts(text: str) -> N
     lengths = [n for n, some in accepted.items() if some]
     expected = {word: Fraction(1, len(lengths) * len(accepted[n])) for n in lengths for word in accepted[n]}
     assert probabilities(distribution_of(POSITIVE, target, 4).draw) == expected
+
+
+LANGUAGES: dict[str, Callable[[Word], bool]] = {
+    "/(ab)*/": lambda word: "".join(word) == "ab" * (len(word) // 2),
+    "O b & a": lambda word: "b" in word and word[-1] == "a",
+    "@x.ltl": lambda word: "b" in word,
+    "@x.re": lambda word: word[0] == "b",
+}
+"""Languages of a specification, and their definitions."""
+
+
+@pytest.mark.parametrize("outputs", [("share",), ("no", "yes")])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_positive_draws_of_the_language_of_a_specification(
+    tmp_path: Path, outputs: tuple[str, ...], language: str
+) -> None:
+    """Every accepted word of a length is equally likely, whether one output says yes or two compete."""
+    (tmp_path / "x.ltl").write_text("alphabet: a b\nO b\n")
+    (tmp_path / "x.re").write_text("alphabet: a b\nb(a|b)*\n")
+    network = mean_of_a()
+    if len(outputs) == 2:
+        columns, bias = np.zeros((2, 2)), exact([[0, 0]])[0]
+        network = replace(network, outputs=outputs, unembedding=columns, unembedding_bias=bias)
+        network = replace(network, readout=replace(network.readout, decide="argmax"))
+    (tmp_path / "net.json").write_text(json.dumps(network_json(network)))
+    (tmp_path / "net.spec").write_text(f"network: net.json\nlanguage: {language}\n")
+    target = read_input(str(tmp_path / "net.spec")).target(ModelOptions())
+    accepted = {n: [word for word in words(n) if LANGUAGES[language](word)] for n in (1, 2, 3)}
+    lengths = [n for n, some in accepted.items() if some]
+    expected = {word: Fraction(1, len(lengths) * len(accepted[n])) for n in lengths for word in accepted[n]}
+    assert probabilities(distribution_of(POSITIVE, target, 3).draw) == expected
 
 
 def test_only_words_that_can_be_judged_are_drawn() -> None:

@@ -112,7 +112,7 @@ def test_labels_of_a_classifier(hardsim: Cli, outputs: tuple[str, str], labels: 
 def test_three_commands_from_a_folder_to_a_verdict(hardsim: Cli) -> None:
     """A draft with its last line left incomplete states how words are read; the labels are the reference."""
     network(classifier(("no", "yes")))
-    hardsim("new", "net.json").exits(0, "complete line", "add --data FILE.tsv")
+    hardsim("new", "net.json").exits(0, "complete line", "hardsim check net.spec --data FILE.tsv")
     data([(word, "no" if excess(word) < 0 else "yes") for word in WORDS])
     hardsim("check", "net.spec").refused("net.spec:")
     found = hardsim("check", "net.spec", "--data", "data.tsv").clean("CERTIFIED net.spec", "all 62 labelled rows")
@@ -127,6 +127,24 @@ def test_three_commands_from_a_folder_to_a_verdict(hardsim: Cli) -> None:
 def test_numbers_that_are_truths_of_another_output(hardsim: Cli) -> None:
     found = hardsim("check", network(classifier(("yes", "no"))), "--data", data([("a", 1)]))
     found.refused("data.tsv:1:3: error: 1 has two readings: output 1 is no, and as a truth it is yes", "yes or no")
+
+
+def test_labels_are_all_names_or_all_numbers(hardsim: Cli) -> None:
+    for mixed in ("0", "reject"):
+        found = hardsim("check", network(classifier(("no", "yes"))), "--data", data([("a", "yes"), ("b", mixed)]))
+        found.refused(
+            f"data.tsv:2:3: error: the label {mixed} is no name of an output, and line 1 has one: yes",
+            "expected: names in every row: no or yes", "Or write the number of an output, from 0, in every row.",
+        )  # fmt: skip
+
+
+def test_repeated_rows_are_counted_beside_different_words(hardsim: Cli) -> None:
+    """The rows are those that count; the table has the different words."""
+    pairs = [("a", 1), ("a", 1), ("aa", 1), ("b", 0), ("b", 0)]
+    found = hardsim("check", network(mean_of_a()), "--data", data(pairs))
+    found.clean("right on all 5 labelled rows (3 different words)")
+    wrong = hardsim("check", "net.json", "--data", data([*pairs, ("bb", 1), ("bb", 1)]))
+    wrong.exits(1, "right on 5 of 7 labelled rows (4 different words)")
 
 
 def test_sets_of_outputs_that_may_win(hardsim: Cli) -> None:

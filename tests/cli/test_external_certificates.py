@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hardsim as package
+from hardsim.reading.network_json import network_json
 from hardsim.verify import digests
 from hardsim.verify.__main__ import main
 from tests.cli.conftest import Cli, written
 from tests.cli.test_verify import altered
-from tests.support.external import hooked_folder
+from tests.support.external import hooked_folder, mean_of_a
 
 TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
 MOST = "network: net\nalphabet: a b\noutput 0: #L[a] >= #L[b]\n"
@@ -84,13 +86,18 @@ def test_a_certificate_of_another_network_or_specification_is_invalid(hardsim: C
     def refused(*options: str, message: str) -> None:
         assert message in hardsim("verify", right, *options).refused("INVALID", code=1).err
 
-    refused("--model", "other", message="network.unembedding_bias[0]: differs from that of other")
-    refused("--model", "other", "--spec", "most.spec", message="network.unembedding_bias[0]: differs from that of")
-    refused("--spec", "more.spec", message="specification.lines[0][1].formula")
-    written(right.parent / "swapped.spec", MOST.replace("a b", "b a"))
-    refused("--spec", "swapped.spec", message="differs from that of swapped.spec")
-    written(right.parent / "after.spec", MOST + "input: * pad\nat: last\n")
-    refused("--spec", "after.spec", message="differs from that of after.spec")
+    another = "INVALID: the certificate is about another network than"
+    refused("--model", "other", message=f"{another} other: network.unembedding_bias[0] differs")
+    refused("--model", "other", "--spec", "most.spec", message=f"{another} other: network.unembedding_bias[0] differs")
+    (layer,) = mean_of_a().layers
+    layers = tuple(replace(layer, heads=(replace(layer.heads[0], name=f"h{number}"),)) for number in range(3))
+    written(right.parent / "deep.json", json.dumps(network_json(replace(mean_of_a(), layers=layers))))
+    refused("--model", "deep.json", message=f"{another} deep.json (a network of 3 layers: certificates are about one")
+    other = "the certificate is about another reference than that of more.spec: specification.lines[0][1].formula"
+    refused("--spec", "more.spec", message=other)
+    for name, text in (("swapped", MOST.replace("a b", "b a")), ("after", MOST + "input: * pad\nat: last\n")):
+        written(right.parent / f"{name}.spec", text)
+        refused("--spec", f"{name}.spec", message=f"than that of {name}.spec: network.readout")
 
 
 def test_certificates_of_other_kinds(hardsim: Cli, right: Path, since: Path) -> None:
@@ -271,7 +278,7 @@ def test_the_shipped_brackets(hardsim: Cli, tmp_path: Path, altering: Iterable[s
     hardsim("prove", FORMULAS / "dyck1_depth3.spec", "--certificate", certificate).exits(1)
     found = hardsim("verify", certificate, "--spec", FORMULAS / "dyck1_depth3.spec")
     found.clean("at most 50 symbols; wrong after one of 51 symbols, the shortest")
-    hardsim("verify", certificate, "--model", FORMULAS / "majority").refused("differs from that of", code=1)
+    hardsim("verify", certificate, "--model", FORMULAS / "majority").refused("about another network than", code=1)
     text = certificate.read_text(encoding="utf-8")
     for what in altering:
         certificate.write_text(text, encoding="utf-8")

@@ -7,9 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hardsim.proof.external.result import PrefixProof
+from hardsim.proving import external as proving
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import Cli, interrupt, written
 from tests.support.external import hooked_folder, mean_of_a
@@ -101,9 +104,8 @@ def test_two_layers_are_proved_by_running_every_word(hardsim: Cli) -> None:
 
 def test_every_word_that_is_tried_is_proved(hardsim: Cli) -> None:
     for engine in ("auto", "ball"):
-        hardsim("check", "networks/flipflop", "--max-n", "3", "--engine", engine).clean(
-            "PROVED", "by running every word"
-        )
+        found = hardsim("check", "networks/flipflop", "--max-n", "3", "--engine", engine)
+        found.clean("PROVED", "by running every word").lacks("also run")
     hardsim("check", "networks/flipflop", "--max-n", "2", "--engine", "mpmath").exits(0, "OBSERVED")
     hardsim("check", "networks/flipflop", "--max-n", "13", "--samples", "5", "--no-tables").exits(0, "CERTIFIED")
 
@@ -196,3 +198,30 @@ def test_a_wrong_word_on_the_level_is_the_shortest(hardsim: Cli, tmp_path: Path)
         1, "wrong on a word of 2 symbols, the shortest"
     )
     assert {"ba", "ab"} & set(found.out.split())
+
+
+def test_short_words_are_run_before_the_prover_is_asked_about_many_weights(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share of a's is above a half in ab, with the bias of `TIE`, and below three quarters."""
+    asked: list[int | None] = []
+
+    def prefix_proof(subject: Any, max_n: int | None, **options: Any) -> PrefixProof:
+        asked.append(max_n)
+        return proved(subject, max_n, **options)
+
+    proved = proving.prefix_proof
+    monkeypatch.setattr(proving, "prefix_proof", prefix_proof)
+    monkeypatch.chdir(tmp_path)
+    hooked_folder(tmp_path / "right", TIE)
+    hooked_folder(tmp_path / "wrong", -0.75)
+    written(tmp_path / "most.ltl", "alphabet: a b\n#[a] >= #[b]\n")
+    for least, times in ((2**15, 1), (1, 0)):
+        monkeypatch.setattr(proving, "WIDE", least)
+        found = hardsim("check", "wrong", "--against", "most.ltl", "--max-n", "6").exits(1, "REFUTED")
+        found.prints("wrong on a word of length 2, the shortest")
+        assert len(asked) == times
+        asked.clear()
+        hardsim("check", "right", "--against", "most.ltl", "--max-n", "6").clean("PROVED", "from the weights")
+        assert asked == [6]
+        asked.clear()

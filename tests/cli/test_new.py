@@ -11,6 +11,7 @@ import pytest
 
 from hardsim.network.dense import Token
 from hardsim.reading.network_json import network_json
+from hardsim.writing.specification import draft_of, marks_of
 from tests.cli.conftest import Cli, written
 from tests.support.external import exact, hooked_folder, mean_of_a
 from tests.support.model import Network, Readout
@@ -88,6 +89,72 @@ def test_a_language_model(hardsim: Cli) -> None:
     hardsim("check", "other.spec", "--max-n", "4").exits(1, "REFUTED")
 
 
+def language_model(tokens: tuple[Token, ...], **readout: Any) -> Network:
+    """Return a network whose outputs are its tokens, of which the first two are a and b: the greatest output is b while
+    at least half of the symbols are a, else a."""
+    network = several(tokens, at="each", **readout)
+    embedding = np.zeros((len(tokens), 2))
+    embedding[0, 0] = 1.0
+    return replace(network, tokens=tokens, outputs=tokens, embedding=embedding)
+
+
+def test_a_language_model_without_an_end_of_words(hardsim: Cli) -> None:
+    """Every prefix goes on with a symbol: the expression a*b+ would allow b alone after b, but the network says a after
+    ab and b b; of (a|b)* every word has a longer one."""
+    text = completed(hardsim, language_model(("a", "b")), "next: /(a|b)*/")
+    assert "// no token is called <eos>: every word of the expression needs a longer one\n// next: /(ab)*/" in text
+    hardsim("check", "net.spec", "--max-n", "4").clean("all 30 judged words")
+    for language, code in (("(ab)*", 1), ("(a|b)*b", 0), ("a*b*", 1)):
+        written(Path("other.spec"), f"{text.removesuffix('next:' + chr(10))}next: /{language}/\n")
+        hardsim("check", "other.spec", "--max-n", "4").exits(code)
+    for language in ("ab", "(ab)*|b"):
+        written(Path("other.spec"), f"{text.removesuffix('next:' + chr(10))}next: /{language}/\n")
+        found = hardsim("check", "other.spec")
+        found.refused("other.spec:", "after some word no symbol may come next, and the network has no output <eos>")
+
+
+def test_marks_of_a_configuration(hardsim: Cli) -> None:
+    """Tokens that config.json names as the beginning and end of texts: a name that looks like a mark is used, and any
+    other is only proposed in a comment, since libraries write default ids that mean nothing."""
+
+    def drafted(tokens: tuple[Token, ...], around: bool = False, **ids: Any) -> str:
+        return draft_of(language_model(tokens), "net.json", True, marks_of(ids, tokens, around)).text
+
+    plain = ("a", "b", "c")
+    assert "\ndecide: argmax" in drafted(plain)
+    assert "\n// if c (bos_token_id) stood before words: leave it out of alphabet:, and input: c *\ninput: *\n" in (
+        drafted(plain, bos_token_id=2)
+    )
+    others: list[Any] = [50256, None, -1, True, "2", []]
+    for meaningless in others:
+        assert drafted(plain, bos_token_id=meaningless, eos_token_id=meaningless) == drafted(plain)
+    marked = ("a", "b", "<|endoftext|>")
+    text = drafted(marked, bos_token_id=2)
+    assert "\nalphabet: a b\n" in text
+    assert "\n// without <|endoftext|>, if the network was trained without it\ninput: <|endoftext|> *\n" in text
+    assert "tokens:" not in text
+    stated = drafted(marked, True, bos_token_id=2)
+    assert "\n// if <|endoftext|> stood before words in training: input: <|endoftext|> *\ninput: *\n" in stated
+    both = drafted(marked, bos_token_id=2, eos_token_id=[2])
+    named = "// <|endoftext|> ends texts, and the token that ends words is called <eos> here\ntokens: a b <eos>\n"
+    assert named in both
+    assert "\ninput: <eos> *\n" in both
+    assert both.endswith("\n// next: /(ab)*/\nnext:\n")
+    written(Path("net.json"), json.dumps(network_json(language_model(marked))))
+    written(Path("net.spec"), both.removesuffix("next:\n") + "next: /(a|b)*/\n")
+    hardsim("check", "net.spec", "--max-n", "3").clean("all 15 judged words")
+
+
+def test_a_tokenizer_states_what_stands_before_words(hardsim: Cli, tmp_path: Path) -> None:
+    folder = hooked_folder(tmp_path / "net", 0.0)
+    (folder / "vocab.json").unlink()
+    added = [{"id": 2, "content": "<bos>", "special": True}]
+    model = {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "<bos>": 2}}
+    written(folder / "tokenizer.json", json.dumps({"model": model, "added_tokens": added, "post_processor": None}))
+    text = hardsim("new", "net", "-o", "-").exits(0).out
+    assert "\n// if <bos> stood before words in training: input: <bos> *\ninput: *\n" in text
+
+
 def test_a_folder_elsewhere(hardsim: Cli, tmp_path: Path) -> None:
     hooked_folder(tmp_path / "deep" / "net", -0.4990234375)
     hardsim("new", "deep/net").clean("net.spec: complete line")
@@ -103,7 +170,8 @@ def test_tokens_without_names(hardsim: Cli, tmp_path: Path) -> None:
     (hooked_folder(tmp_path / "net", -0.4990234375) / "vocab.json").unlink()
     hardsim("new", "net").exits(0)
     text = Path("net.spec").read_text()
-    assert "\ntokens: 0 1 2\nalphabet: 0 1 2\n" in text
+    note = "// the tokens have no names: rename them here, in order of their ids, and below in the same way"
+    assert f"\n{note}\ntokens: 0 1 2\nalphabet: 0 1 2\n" in text
     changed = text.replace("tokens: 0 1 2\nalphabet: 0 1 2", "tokens: a b pad\nalphabet: a b")
     written(Path("net.spec"), changed.replace("\nlanguage:", "\nlanguage: #[a] >= #[b]"))
     hardsim("check", "net.spec", "--max-n", "5").clean("PROVED net.spec")

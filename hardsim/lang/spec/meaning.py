@@ -17,7 +17,7 @@ from hardsim.lang.ltl_parser import Scope, formula_in, scope_over, term_in
 from hardsim.lang.regex.construct import automaton_of
 from hardsim.lang.regex.notation import notation_of
 from hardsim.lang.regex.regex_parser import mistakable, read_expression, regex_tokens
-from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
+from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
 from hardsim.lang.spec.layout import ACCEPT, FILE, FORM, LANGUAGE, OUTPUT, VALUE, SpecLayout
 from hardsim.lang.spec.oracle import (
     Decide,
@@ -35,7 +35,8 @@ from hardsim.lang.spec.oracle import (
 from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
 
 END = "<eos>"
-"""The output that stands for the end of a word: it is allowed next where a word of the language is complete."""
+"""The output that stands for the end of a word: it is allowed next where a word of the language is complete. A network
+without it is judged by the symbols alone."""
 NOTHING = "no output would be checked"
 
 
@@ -87,18 +88,22 @@ class Question:
             hint = "list the symbols of words: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
             place = layout.header("alphabet") or line
             raise layout.error(place.at, f"{END} stands for the end of a word, and cannot be a symbol", "", hint)
-        missing = next((one for one in (*self.alphabet, END) if one not in outputs), None)
+        missing = next((one for one in self.alphabet if one not in outputs), None)
         if missing is not None:
             message = f"the network has no output {missing}, which may come next"
-            raise layout.error(line.at, message, f"outputs for {listed((*self.alphabet, END))}")
-        automaton = self._automaton(region)
+            raise layout.error(line.at, message, f"outputs for {listed(self.alphabet)}")
+        automaton, end = self._automaton(region), END if END in outputs else None
         prefixes, empty = prefixes_of(automaton), self.before and self.at != "first"
         if not prefixes.accepting:
             raise layout.error(line.body, f"no word matches, so {NOTHING}", "an expression that a word matches")
         if prefixes.empty and not empty:
             message = f"only the empty word matches, and the network reads nothing before words, so {NOTHING}"
             raise layout.error(line.body, message, "an expression that a word matches")
-        return Demands(NextSymbols(automaton, self.at, END, empty, self.causal), prefixes, 0 if empty else 1)
+        if end is None and not _goes_on(automaton):
+            message = f"after some word no symbol may come next, and the network has no output {END}"
+            hint = f"an expression such as /(ab)*/, whose words all have longer ones; or a token {END} in tokens:"
+            raise layout.error(line.body, message, hint)
+        return Demands(NextSymbols(automaton, self.at, end, empty, self.causal), prefixes, 0 if empty else 1)
 
     def _automaton(self, region: Span) -> Automaton:
         tokens = regex_tokens(self.layout, region, self.alphabet, notation_of(self.layout))
@@ -244,6 +249,12 @@ class Question:
 
     def _file(self, scope: Scope, node: Node) -> FormulaFile:
         return FormulaFile(self.alphabet, node, source=scope.source)
+
+
+def _goes_on(automaton: Automaton) -> bool:
+    """Return True if every prefix of a word of a language is a proper prefix of another one."""
+    live = leading(automaton)
+    return all(live.intersection(automaton.moves[state]) for state in live)
 
 
 ACCEPTING = frozenset({"accept", "accepted", "accepts", "true", "yes", "positive", "valid", "good", "in"})

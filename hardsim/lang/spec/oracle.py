@@ -245,6 +245,20 @@ class Lines(_Sent):
             return None
         return column.name if column.program.vectors[column.name].sort is ast.Sort.RATIONAL else None
 
+    @property
+    def accepting(self) -> ExpectedColumn | None:
+        """The truth values of "the word is accepted" for one output above a level, and for two outputs of which one
+        should win where the other should not; None for any other expected output."""
+        (name, column), *others = self.lines
+        if self.decide == "value":
+            return None
+        if not others:
+            return column if name is None and self.decide == "above" else None
+        match others:
+            case [(_, Negated(negated))] if negated is column:
+                return column
+        return None
+
     def __call__(self, word: Word) -> Any:
         return self.many([word])[0]
 
@@ -314,14 +328,14 @@ class Lines(_Sent):
 
 @dataclass(frozen=True)
 class NextSymbols(_Sent):
-    """The symbols that may come next after prefixes of words of a language, and `end` after its words; None after other
-    prefixes. If `empty`, the empty prefix, before the first symbol, is judged as well. If a word is not a prefix of the
-    language, none of its positions is judged, unless the network is `causal`: then each position is judged by the
-    prefix that ends there."""
+    """The symbols that may come next after prefixes of words of a language, and `end` after its words (None: no output
+    stands for it); None after other prefixes. If `empty`, the empty prefix, before the first symbol, is judged as well.
+    If a word is not a prefix of the language, none of its positions is judged, unless the network is `causal`: then
+    each position is judged by the prefix that ends there."""
 
     automaton: Automaton
     at: JudgedAt
-    end: str
+    end: str | None
     empty: bool
     causal: bool = False
 
@@ -341,7 +355,7 @@ class NextSymbols(_Sent):
         for state, row in enumerate(automaton.moves):
             letters = frozenset(letter for letter, target in enumerate(row) if target in live)
             symbols = {symbol for symbol, _ in automaton.letters.symbols(letters)}
-            ends = {self.end} if state in automaton.accepting else set()
+            ends = {self.end} if self.end is not None and state in automaton.accepting else set[str]()
             found.append(frozenset(symbols | ends) if state in live else None)
         return found
 

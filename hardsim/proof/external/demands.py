@@ -234,7 +234,8 @@ def _allowed(oracle: NextSymbols) -> list[AbstractSet[str] | None]:
     for state, row in enumerate(automaton.moves):
         letters = frozenset(letter for letter, target in enumerate(row) if target in live)
         after = {symbol for symbol, _ in automaton.letters.symbols(letters)} if letters else set[str]()
-        found.append(after | ({oracle.end} if state in automaton.accepting else set()) if state in live else None)
+        ends = {oracle.end} if oracle.end is not None and state in automaton.accepting else set[str]()
+        found.append(after | ends if state in live else None)
     return found
 
 

@@ -22,7 +22,7 @@ from hardsim.targets.reference import Reference
 from hardsim.targets.reference_network import ReferenceNetwork
 from hardsim.targets.result import ModelFacts
 from hardsim.targets.specification import Specification
-from hardsim.writing.specification import SpecificationDraft, draft_of
+from hardsim.writing.specification import FolderMarks, SpecificationDraft, draft_of, marks_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,10 @@ class NetworkInput(Input):
     def draft(self, place: str) -> SpecificationDraft:
         """Return a draft of a specification for the network, which is at the path `place` relative to it."""
         network = self.external.network
-        return draft_of(network, place, self.stored is None or names_tokens(self.stored, network))
+        if self.stored is None:
+            return draft_of(network, place, named=True, marks=FolderMarks())
+        marks = marks_of(self.stored.config, network.tokens, around=self.stored.tokenizer is not None)
+        return draft_of(network, place, names_tokens(self.stored, network), marks)
 
     def to_json(self) -> str:
         """Return the document that was read, or `hardsim-network` JSON of a network from elsewhere."""

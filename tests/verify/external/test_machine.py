@@ -67,6 +67,8 @@ SPECIFICATIONS: list[tuple[Any, Any, tuple[str, ...], str]] = [
     ("last", "above", ("a", "b", "<eos>", "other"), "next: /(a b*)*|b/"),
     ("each", "above", ("a", "b", "<eos>"), "next: /(a b*)*a|b/"),
     ("each", "argmax", ("a", "b", "<eos>"), "next: /(a b*)*a|b/"),
+    ("each", "argmax", ("a", "b"), "next: /(a b*)*/"),
+    ("last", "above", ("a", "b", "other"), "next: /b a*|(a b)*/"),
 ]
 
 
