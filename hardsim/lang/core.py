@@ -95,6 +95,14 @@ class AtLeast:
     terms: tuple[tuple[int, CountOf], ...]
     constant: int
 
+    @property
+    def positive(self) -> CountOf | None:
+        """The count c if the inequality is `c - 1 >= 0`, so that one head decides it; None for all others."""
+        match self.terms, self.constant:
+            case ((1, count),), -1:
+                return count
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
@@ -283,8 +291,8 @@ class CoreBuilder:
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
         """Return `sum of coefficient * count + constant >= 0`, divided by the greatest common divisor of the
         coefficients, with the constant rounded down. Counts of `false` are 0. An inequality with one truth value for
-        all words, because no count is negative, becomes a constant; one that says that a count is positive, or 0,
-        becomes `O`, `F` or the negation of one, which take one head in place of a look-up's four."""
+        all words, because no count is negative and every side has a position, becomes a constant. That a count is 0
+        becomes the negation of the node that says that it is positive."""
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:
@@ -293,17 +301,13 @@ class CoreBuilder:
         high = all(value < 0 for value in kept.values()) and constant < 0
         if low or high:
             return self.true if low else self.false
-        single = next(iter(kept)) if len(kept) == 1 else None
-        if single is not None and (kept[single] // divisor, constant) in ((1, -1), (-1, 0)):
-            some = self.some_position(single)
-            return some if constant else ~some
-        return self.lit(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant))
-
-    def some_position(self, count: CountOf) -> Lit:
-        """Return the literal of "the count is positive": its argument holds at some position of the count's side."""
-        before = self.reach("S", self.true, count.arg) if count.side != "R" else self.false
-        after = self.reach("U", self.true, count.arg) if count.side != "L" else self.false
-        return self.either([before, after])
+        found = AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant)
+        zero = AtLeast(tuple((-value, count) for value, count in found.terms), -constant - 1)  # the negation
+        some = found.positive or zero.positive
+        if some is None:
+            return self.lit(found)
+        positive = self.true if some.arg == self.true else self.lit(AtLeast(((1, some),), -1))
+        return positive if found.positive else ~positive
 
     def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
         """Return `(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts. The

@@ -75,7 +75,7 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
             f"asks for a predicate of a count, which is looked up, and regime '{regime.name}' has no look-up",
             f"The regimes that can do it: {look_up}.",
         )
-    if not isinstance(node, AtLeast) or all(_is_true(core, count.arg) for _, count in node.terms):
+    if not isinstance(node, AtLeast) or node.positive or all(_is_true(core, count.arg) for _, count in node.terms):
         return None
     if method == "lookup" and not regime.look_up[0]:
         return (
@@ -257,6 +257,8 @@ class _Lowering:
                 block = operators.reach(
                     op, self.form(where), self.form(right), name, self.regime, self._reaching(number, node)
                 )
+            case AtLeast() if node.positive is not None:
+                return self._some(node.positive)
             case AtLeast():
                 name = f"count{number}"
                 layer, block = self._comparison(number, node, name)
@@ -360,8 +362,7 @@ class _Lowering:
         return brief_formula(mention.node, LONGEST_NAME)
 
     def _reaching(self, number: int, node: Reach) -> str:
-        """Return a description of the head that computes a since, an until, or what is defined by these: another
-        operator, or the comparison of a count with 0."""
+        """Return a description of the head that computes a since, an until, or what is defined by these."""
         mention = self.core.mentions.get(number)
         if mention is None or mention.node is None:
             return OF_THE_FIRST
@@ -403,6 +404,8 @@ class _Lowering:
                 return f"{op} {text(arg)}"
             case Reach(op, held, reached):
                 return f"{text(held)} {op} {text(reached)}"
+            case AtLeast() if node.positive is not None:
+                return f"{self._counted(node.positive)} > 0"
             case AtLeast(terms, constant):
                 return f"{_sum([(value, self._counted(count)) for value, count in terms], constant)} >= 0"
             case Numeric(predicate, params):
@@ -461,14 +464,18 @@ class _Lowering:
     def _forms(self, count: CountOf) -> tuple[CountForms, int]:
         """Return the coordinates of a count (mean, inverse and "some"), and the first layer in which a head can read
         them."""
-        side, title = count.side, self._title(count)
         mean, start = self._mean(count)
-        some = f"{title}.some"
-        sought = self._sought(count.arg)
-        purpose = f"{self._named(count)} > 0, read at the {'first' if side == 'R' else 'last'} position with {sought}"
-        block = operators.some(side, self.form(count.arg), some, self.regime, purpose)
-        self.put(some, start, block, f"{title} > 0")
-        return CountForms(side, mean, self._inverse(side), some), max(start, 2) + 1
+        some, _ = self._some(count)
+        return CountForms(count.side, mean, self._inverse(count.side), some), max(start, 2) + 1
+
+    def _some(self, count: CountOf) -> tuple[str, int]:
+        """Return the coordinate of the Boolean "the count is positive", and the layer that writes it."""
+        side, title, value = count.side, self._title(count), self.form(count.arg)
+        start = self.ready[count.arg.node] + 1
+        name, end = f"{title}.some", "first" if side == "R" else "last"
+        purpose = f"{self._named(count)} > 0, read at the {end} position with {self._sought(count.arg)}"
+        block = operators.some(side, value, name, self.regime, purpose)
+        return self.put(name, start, block, f"{title} > 0"), start
 
     def _mean(self, count: CountOf) -> tuple[str, int]:
         """Return the coordinate that holds c/m, and the layer that writes it."""

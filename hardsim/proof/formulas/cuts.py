@@ -101,7 +101,16 @@ class Cuts:
         return everything if everything in self.nodes else self.facts.predicate(count_predicate, count, False)
 
     def at_least(self, counts: Mapping[Count, int], constant: int) -> Column:
-        """Return the column of `sum of coefficient * count + constant >= 0`."""
+        """Return the column of `sum of coefficient * count + constant >= 0`. For a single count, `c > 0` is the fact of
+        the nearest position, and `c <= 0` its negation."""
+        nothing = {self.facts.diagrams.zero}
+        present = [(count, value) for count, value in counts.items() if value and set(count[1]) != nothing]
+        if len(present) == 1:
+            # For a positive value this is c >= -(constant // value), for a negative one c <= constant // -value.
+            (count, value), *_ = present
+            if constant // abs(value) == (-1 if value > 0 else 0):
+                some = self.facts.positive(count)
+                return some if value > 0 else self.facts.negated(some)
         # step * t + constant >= 0 for an integer t: t is at least -constant / step, rounded up.
         factors: dict[Count, Rational] = dict(counts)
         compare = self.facts.comparison(factors, lambda step, constant: ceil(-constant / step), "")

@@ -254,6 +254,10 @@ Near: TypeAlias = Literal["S", "U", "E"]
 """Kind of a nearest position: the last one up to here (S), the first one from here on (U), the last one of the word
 (E)."""
 
+SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
+"""Kind of nearest position that tells, for each side of a count, that some visible position satisfies a Boolean:
+the nearest such position does."""
+
 Count = tuple[str, Column]
 """Count: a side (`L`, `R`, or empty for both) and the Boolean column that is counted there."""
 
@@ -522,6 +526,11 @@ class Facts:
         return found
 
     # ---- counts ----
+
+    def positive(self, count: Count) -> Column:
+        """Return the column that is 1 where a count is positive."""
+        side, what = count
+        return self.nearest(SOME[side], what, what)
 
     def known_count(self, count: Count) -> list[Any] | None:
         """Return the values of a count by site if it is the same for every word, else None."""

@@ -13,7 +13,8 @@ every site.
    such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X", ...)
    is the mirror image.
  - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the site
-   alone (Theorems 20 to 23). A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
+   alone (Theorems 20 to 23). That a single count is positive is the fact that the nearest position where its argument
+   holds satisfies it. A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
  - ("table", count, at zero, column): a predicate of a count, as the table of its values.
 
 This module does not rely on how formulas are compiled. Positions and lengths, and markers and predicates of them,
@@ -83,9 +84,6 @@ NEAREST: dict[tuple[Weighting, Mask], Near] = {
 }
 STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
 SIDES = {mask: side for side, mask in MASKS.items()}
-SOME: dict[str, Near] = {"L": "S", "R": "U", "": "E"}
-"""Kind of nearest position that tells, for each side of a count, that some visible position satisfies a Boolean:
-the nearest such position does."""
 
 
 class ProgramMeaning:
@@ -273,15 +271,10 @@ class ProgramMeaning:
                 facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
             }
 
-        found = [choices(some).get(number) for some, number in zip(self._some(read.count), total, strict=True)]
+        found = [choices(some).get(number) for some, number in zip(facts.positive(read.count), total, strict=True)]
         if None in found:
             raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
         return facts.table(read.count, [zero for zero in found if zero is not None], read.columns or ())
-
-    def _some(self, count: Count) -> Column:
-        """Return the column that is 1 where a count is positive."""
-        side, what = count
-        return self.facts.nearest(SOME[side], what, what)
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
@@ -298,7 +291,7 @@ class ProgramMeaning:
                 constant += coefficient
             elif isinstance(read, LookedUp) and read.columns is None:
                 counts[read.count] = counts.get(read.count, 0) + coefficient
-                rest.append((-coefficient, self._some(read.count)))
+                rest.append((-coefficient, facts.positive(read.count)))
                 constant += coefficient
             else:
                 rest.append((coefficient, self.of(name)))

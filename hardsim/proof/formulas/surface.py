@@ -50,9 +50,6 @@ LEMMAS = {
     ),
     "W": Lemma("p W q", "!(!q U (!p & !q))", "False exactly where some j >= i has no p, and none of i..j has q."),
     "M": Lemma("p M q", "q U (p & q)", "q must hold up to and including a position where p holds, so both hold there."),
-    "#L[p]": Lemma("#L[p] >= 1", "true S p", "A count is positive where p holds at one of its positions, j <= i."),
-    "#R[p]": Lemma("#R[p] >= 1", "true U p", "A count is positive where p holds at one of its positions, j >= i."),
-    "#[p]": Lemma("#[p] >= 1", "(true S p) | (true U p)", "Every position j is at most i or at least i."),
     "at: first": Lemma(
         "p at position 1",
         "O(first & p)",
@@ -238,21 +235,8 @@ class SurfaceColumns:
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         strict = op in (">", "<")
         # t > 0 becomes t - 1 >= 0, since terms are integers.
-        found = self.cuts.both([self._at_least(form.counts, form.constant - strict) for form in forms])
+        found = self.cuts.both([self.cuts.at_least(form.counts, form.constant - strict) for form in forms])
         return self.facts.negated(found) if op == "!=" else found
-
-    def _at_least(self, counts: Mapping[Count, int], constant: int) -> Column:
-        """Return the column of `sum of coefficient * count + constant >= 0`. For a single count, `c > 0` is read by a
-        lemma, and `c <= 0` as its negation."""
-        present = [(count, value) for count, value in counts.items() if count[1] != self.zero]
-        if len(present) == 1:
-            ((side, what), value), *_ = present
-            # For a positive value this is c >= -(constant // value), for a negative one c <= constant // -value.
-            if value > 0 and -(constant // value) == 1:
-                return self._derived(f"#{side}[p]", [what])
-            if value < 0 and constant // -value == 0:
-                return self.facts.negated(self._derived(f"#{side}[p]", [what]))
-        return self.cuts.at_least(counts, constant)
 
     def _congruent(self, form: CountSum, modulus: int, residue: int) -> Column:
         """Return the column of `(form) mod modulus = residue`."""

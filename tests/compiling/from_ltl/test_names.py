@@ -39,7 +39,7 @@ def heads_of(text: str, counting: Method | None = None) -> tuple[Head, ...]:
         ("let k = #L[a]\nk > #L[b]", "#L[a], read at the position whose number is the count"),
         ("#R[a] > 1", "#R[a], read at the position whose number is the count"),
         ("#R[a] > 0", f"#R[a] > 0, {UNTIL} a"),
-        ("#[a | b] = 0", f"#[a | b] = 0, {SINCE} a | b"),
+        ("#[a | b] = 0", f"#[a | b] > 0, {SINCE} a | b"),
         ("#[Y a] = 2", f"#[Y a] > 0, {SINCE} Y a"),
         ("#R[a] = 2", f"#R[a] > 0, {UNTIL} a"),
         ("#L[a] = 2", "#L[a] / i"),

@@ -265,29 +265,20 @@ Fixpoint linear_of_terms (ts : list (Z * count)) (c : Z) : option linear :=
 Definition divided (L : linear) : linear :=
   let g := fold_right (fun t g => Z.gcd (fst t) g) 0%Z (fst L) in
   if Z.eqb g 0 then L else (map (fun t => ((fst t / g)%Z, snd t)) (fst L), (snd L / g)%Z).
-(** A count of one literal is positive: the literal holds at some position of that side. *)
-Definition some_position (k : count) : option outcome :=
-  let F := form_of_lit (snd k) in
-  let always := Some (constant_form true) in
-  match fst k with
-  | Before => bind_option (make_reach true always) F
-  | After => bind_option (make_reach false always) F
-  | Everywhere => map_option Simplified (either (reach true always F) (reach false always F))
-  end.
-Definition negated_outcome (o : outcome) : outcome :=
-  match o with Simplified F => Simplified (negated_form F) | Primitive s d => Primitive (negb s) d end.
-Definition make_at_least (L : linear) : option outcome :=
+(** That a count is positive, or with [s] that it is 0. Every side has a position. *)
+Definition positive_count (s : bool) (k : count) : outcome :=
+  if count_eqb k (fst k, true_lit) then Simplified (constant_form (negb s)) else Primitive s (NAtLeast [(1%Z, k)] (-1)%Z).
+Definition make_at_least (L : linear) : outcome :=
   let (ts, c) := divided L in
-  if forallb (fun t => 0 <=? fst t)%Z ts && (0 <=? c)%Z then Some (Simplified (constant_form true)) else
-  if forallb (fun t => fst t <=? 0)%Z ts && (c <? 0)%Z then Some (Simplified (constant_form false)) else
-  let itself := Some (Primitive false (NAtLeast ts c)) in
+  if forallb (fun t => 0 <=? fst t)%Z ts && (0 <=? c)%Z then Simplified (constant_form true) else
+  if forallb (fun t => fst t <=? 0)%Z ts && (c <? 0)%Z then Simplified (constant_form false) else
   match ts with
   | [(z, k)] =>
-      if Z.eqb z 1 && Z.eqb c (-1) then some_position k else
-      if Z.eqb z (-1) && Z.eqb c 0 then map_option negated_outcome (some_position k) else itself
-  | _ => itself
+      if Z.eqb z 1 && Z.eqb c (-1) then positive_count false k else
+      if Z.eqb z (-1) && Z.eqb c 0 then positive_count true k else Primitive false (NAtLeast ts c)
+  | _ => Primitive false (NAtLeast ts c)
   end.
-Definition at_least (L : linear) : option form := finish (make_at_least L).
+Definition at_least (L : linear) : option form := finish (Some (make_at_least L)).
 
 (** * Numerical predicates of linear terms *)
 Definition node_on (k : count) (c : condition) : outcome :=
@@ -343,7 +334,7 @@ Definition outcome_of_node (d : node) : option outcome :=
   | NNext a => bind_option (make_step false) (form_of_lit a)
   | NSince a b => bind_option (make_reach true (form_of_lit a)) (form_of_lit b)
   | NUntil a b => bind_option (make_reach false (form_of_lit a)) (form_of_lit b)
-  | NAtLeast ts c => bind_option make_at_least (linear_of_terms ts c)
+  | NAtLeast ts c => map_option make_at_least (linear_of_terms ts c)
   | NNumeric c (s, l) =>
       match bind_option (count_linear s) (form_of_lit l) with
       | Some ([(z, k)], o) => Some (make_numeric c k z o)
@@ -1091,64 +1082,38 @@ Proof.
     cbn [fst snd]; replace (count_value n T (s, l) i) with (side_count s (truth T l) i) by (destruct s; reflexivity);
       lia.
 Qed.
-Lemma number_some a b P : (0 <? number a b P)%Z = some a b P.
+Lemma positive_count_ok s k i : 1 <= i <= n ->
+  outcome_truth (positive_count letters beyond table s k) i = xorb s (0 <? count_value n T k i)%Z.
 Proof.
-  unfold number, some; induction (positions a b) as [|x L IH]; [reflexivity|]; cbn [filter existsb].
-  destruct (P x); [|exact IH]; apply Z.ltb_lt; cbn [length]; lia.
-Qed.
-Lemma once_ok back P i : 1 <= i <= n ->
-  reach_truth n back (fun _ => true) P i = if back then some 1 i P else some i n P.
-Proof.
-  intro Hi; apply bool_eq; rewrite reach_true by lia; destruct back; rewrite some_iff; split.
-  - intros [j [Hj [HP _]]]; exists j; auto.
-  - intros [j [Hj HP]]; exists j; auto.
-  - intros [j [Hj [HP _]]]; exists j; auto.
-  - intros [j [Hj HP]]; exists j; auto.
-Qed.
-Lemma some_position_ok k :
-  gives (some_position letters beyond table k) (fun i => 0 <? count_value n T k i)%Z.
-Proof.
-  destruct k as [s l]; unfold some_position; cbn [fst snd]; pose proof (form_of_lit_ok l) as Hl.
-  assert (denotes (Some (constant_form letters true)) (fun _ => true)) as One by apply denotes_some, constant_ok.
-  destruct s; unfold count_value; cbn [fst snd].
-  1,2: destruct (form_of_lit letters table l) as [F|]; [|apply gives_none]; cbn [bind_option]; intros r Hr i Hi;
-    rewrite (make_reach_ok _ _ _ _ _ One (Hl F eq_refl) r Hr i Hi), once_ok, number_some by exact Hi; reflexivity.
-  pose proof (either_ok _ _ _ _ (reach_denotes true _ _ _ _ One Hl) (reach_denotes false _ _ _ _ One Hl)) as K.
-  destruct (either letters beyond table _ _) as [F|]; [|apply gives_none]; apply gives_form; intros i Hi.
-  rewrite (K F eq_refl i Hi), !once_ok, number_some by exact Hi; apply bool_eq.
-  rewrite orb_true_iff, !some_iff; split.
-  - intros [[j [Hj HP]]|[j [Hj HP]]]; exists j; split; auto; lia.
-  - intros [j [Hj HP]]; destruct (Nat.le_ge_cases j i); [left|right]; exists j; split; auto; lia.
-Qed.
-Lemma negated_outcome_ok o P : gives o P -> gives (map_option (negated_outcome letters) o) (fun i => negb (P i)).
-Proof.
-  intros H r Hr i Hi; destruct o as [o|]; [|discriminate]; injection Hr as <-; rewrite <- (H o eq_refl i Hi).
-  destruct o as [F|s d]; cbn [negated_outcome outcome_truth].
-  - apply (negated_ok F (form_truth F)); [intros j Hj; reflexivity|exact Hi].
-  - symmetry; apply negb_xorb_l.
+  intro Hi; unfold positive_count; destruct (count_eqb _ _) eqn:E.
+  - apply count_eqb_ok in E; destruct k as [d l]; cbn [fst] in E; injection E as ->; cbn [outcome_truth].
+    rewrite (constant_ok (negb s) i Hi); assert (0 <? count_value n T (d, true_lit letters beyond table) i = true)%Z as ->.
+    { apply Z.ltb_lt; unfold count_value; cbn [fst snd]; destruct d; rewrite number_all;
+        try lia; intros j Hj; apply true_lit_ok; lia. }
+    destruct s; reflexivity.
+  - cbn [outcome_truth node_truth]; f_equal; rewrite linear_cons; cbn [fst snd]; unfold linear_value; cbn [fold_right].
+    apply bool_eq; rewrite Z.leb_le, Z.ltb_lt; lia.
 Qed.
 Lemma make_at_least_ok L V : (forall i, 1 <= i <= n -> linear_at n T i L = V i) ->
-  gives (make_at_least letters beyond table L) (fun i => 0 <=? V i)%Z.
+  gives (Some (make_at_least letters beyond table L)) (fun i => 0 <=? V i)%Z.
 Proof.
-  intros HL r Hr i Hi; rewrite <- (HL i Hi), <- divided_ok; unfold make_at_least in Hr.
+  intros HL r Hr i Hi; injection Hr as <-; rewrite <- (HL i Hi), <- divided_ok; unfold make_at_least.
   destruct (divided L) as [ts c]; unfold linear_at; cbn [fst snd].
   destruct (forallb _ ts && (0 <=? c)%Z) eqn:Elow; [|clear Elow; destruct (forallb _ ts && (c <? 0)%Z) eqn:E].
-  - injection Hr as <-; apply andb_prop in Elow; destruct Elow as [Ht Hc]; apply (linear_not_negative n T i) in Ht.
-    apply Z.leb_le in Hc; cbn [outcome_truth]; rewrite (constant_ok true i Hi); symmetry; apply Z.leb_le; lia.
-  - injection Hr as <-; apply andb_prop in E; destruct E as [Ht Hc]; apply (linear_not_positive n T i) in Ht.
-    apply Z.ltb_lt in Hc; cbn [outcome_truth]; rewrite (constant_ok false i Hi); symmetry; apply Z.leb_gt; lia.
-  - assert (forall r, Some (Primitive false (NAtLeast ts c)) = Some r ->
-      outcome_truth r i = (0 <=? linear_value n T ts i + c)%Z) as Itself.
-    { intros o Ho; injection Ho as <-; cbn [outcome_truth node_truth]; apply xorb_false_l. }
-    destruct ts as [|[z k] [|]]; [exact (Itself r Hr)| |exact (Itself r Hr)].
-    rewrite linear_cons; cbn [fst snd]; unfold linear_value; cbn [fold_right].
-    destruct (Z.eqb z 1 && Z.eqb c (-1)) eqn:Some1; [|destruct (Z.eqb z (-1) && Z.eqb c 0) eqn:None1].
+  - apply andb_prop in Elow; destruct Elow as [Ht Hc]; apply (linear_not_negative n T i) in Ht; apply Z.leb_le in Hc.
+    cbn [outcome_truth]; rewrite (constant_ok true i Hi); symmetry; apply Z.leb_le; lia.
+  - apply andb_prop in E; destruct E as [Ht Hc]; apply (linear_not_positive n T i) in Ht; apply Z.ltb_lt in Hc.
+    cbn [outcome_truth]; rewrite (constant_ok false i Hi); symmetry; apply Z.leb_gt; lia.
+  - assert (outcome_truth (Primitive false (NAtLeast ts c)) i = (0 <=? linear_value n T ts i + c)%Z) as Itself
+      by apply xorb_false_l.
+    destruct ts as [|[z k] [|]]; [exact Itself| |exact Itself].
+    destruct (Z.eqb z 1 && Z.eqb c (-1)) eqn:Some1; [|destruct (Z.eqb z (-1) && Z.eqb c 0) eqn:None1; [|exact Itself]].
+    all: clear Itself; rewrite positive_count_ok, linear_cons by exact Hi; cbn [fst snd]; unfold linear_value;
+      cbn [fold_right]; apply bool_eq.
     + apply andb_prop in Some1; destruct Some1 as [Hz Hc]; apply Z.eqb_eq in Hz, Hc; subst z c.
-      rewrite (some_position_ok k r Hr i Hi); apply bool_eq; rewrite Z.ltb_lt, Z.leb_le; lia.
+      rewrite xorb_false_l, Z.ltb_lt, Z.leb_le; lia.
     + apply andb_prop in None1; destruct None1 as [Hz Hc]; apply Z.eqb_eq in Hz, Hc; subst z c.
-      rewrite (negated_outcome_ok _ _ (some_position_ok k) r Hr i Hi), <- Z.leb_antisym; apply bool_eq.
-      rewrite !Z.leb_le; lia.
-    + rewrite (Itself r Hr), linear_cons; reflexivity.
+      rewrite xorb_true_l, negb_true_iff, Z.ltb_ge, Z.leb_le; lia.
 Qed.
 Lemma at_least_ok L V : (forall i, 1 <= i <= n -> linear_at n T i L = V i) ->
   denotes (at_least letters beyond table L) (fun i => 0 <=? V i)%Z.
@@ -1301,6 +1266,15 @@ Qed.
 (** * Formulas *)
 Scheme formula_terms := Induction for formula Sort Prop with term_formulas := Induction for term Sort Prop.
 Combined Scheme formula_and_term from formula_terms, term_formulas.
+Lemma once_ok back P i : 1 <= i <= n ->
+  reach_truth n back (fun _ => true) P i = if back then some 1 i P else some i n P.
+Proof.
+  intro Hi; apply bool_eq; rewrite reach_true by lia; destruct back; rewrite some_iff; split.
+  - intros [j [Hj [HP _]]]; exists j; auto.
+  - intros [j [Hj HP]]; exists j; auto.
+  - intros [j [Hj [HP _]]]; exists j; auto.
+  - intros [j [Hj HP]]; exists j; auto.
+Qed.
 Lemma dual_ok back P Q i : 1 <= i <= n ->
   negb (reach_truth n back (fun j => negb (P j)) (fun j => negb (Q j)) i) =
   if back then every 1 i (fun j => Q j || some (j + 1) i P) else every i n (fun j => Q j || some i (j - 1) P).
