@@ -26,6 +26,7 @@ class ModelKeywords(TypedDict, total=False):
     regime: str | None
     beta: Number | None
     tau: Number | None
+    weighting: str | None
     epsilon: Number | None
     single_head: bool
     counting: Method | None
@@ -155,6 +156,7 @@ class CriticalKeywords(TypedDict, total=False):
     at: At | None
     regime: str | None
     tau: Number | None
+    weighting: str | None
     single_head: bool
     counting: Method | None
     max_n: int

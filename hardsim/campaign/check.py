@@ -588,10 +588,10 @@ class _Campaign:
             raise failed[0].error
         least, regular = subject.shortest, subject.domain is not None
         # With a regular domain the possible words are exactly those with expected outputs.
-        counted, some = not some or regular, some or regular
+        counted, some, engine = not some or regular, some or regular, subject.arithmetic(options.engine)
         undecided, accuracy = self._hard_undecided(mismatch), self._accuracy(tallies, broken, partial)
         verdict, reach = judge(
-            found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted, undecided
+            found, mismatch, violation, engine, escalated, every, some, options.max_n, least, counted, undecided
         )
         return CheckResult(
             input=subject.name,
@@ -636,7 +636,7 @@ class _Campaign:
     def _reach(self, reach: str, accuracy: Accuracy | None, mismatch: Mismatch | None) -> str:
         """Return the reach of the verdict: the accuracy on given words, if that settles it, in place of `reach`."""
         if accuracy is not None and accuracy.share is not None and (mismatch is None or mismatch.refutes):
-            reach = f"{accuracy.summary}; {HOW[self.options.engine]}"
+            reach = f"{accuracy.summary}; {HOW[self.subject.arithmetic(self.options.engine)]}"
         return reach if self.subject.against is None else f"{self.subject.reference_text}: {reach}"
 
 

@@ -303,7 +303,7 @@ def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
 
 class WordEngine:
     """Balls or mpmath, one word after the other. Balls give rigorous bounds, with as many bits as each word needs;
-    mpmath gives its number as both bounds."""
+    mpmath gives its number as both bounds. A network all of whose values are rationals runs exactly in either."""
 
     def __init__(self, subject: Subject, network: Transformer, watched: Watched, engine: str, dps: int | None) -> None:
         self.subject, self.network, self.watched, self.engine = subject, network, watched, engine
@@ -576,12 +576,15 @@ class SoftEngine:
         dps: int | None = None,
         budget: Budget | None = None,
     ) -> None:
+        if engine == FLOAT64:
+            network.require_softmax("--engine float64")
         self.subject, self.network, self.engine = subject, network, engine
         watched = Watched(program, network, streams=budget is None)
-        self.words = WordEngine(subject, network, watched, MPMATH if engine == MPMATH else BALL, dps)
         if engine == FLOAT64:
             network.require_no_norms("certified float64", "Use --engine auto or ball: exact rationals and balls.")
-        floats = engine not in (BALL, MPMATH) and not network.normed
+        used = subject.arithmetic(engine)
+        self.words = WordEngine(subject, network, watched, BALL if used in (AUTO, FLOAT64) else used, dps)
+        floats = used in (AUTO, FLOAT64) and not network.normed
         self.floats = FloatEngine(subject, network, watched) if floats else None
         self._program, self._budget = program, budget
         self._allowed: dict[int, dict[Place, float]] = {}

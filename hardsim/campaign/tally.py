@@ -26,7 +26,7 @@ from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
 from hardsim.run.float_trust import FLOAT_DIGITS
-from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, Answer, AnyWord, Word, WordError, settled
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, RATIONAL, Answer, AnyWord, Word, WordError, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
 
 
 DIGITS = {AUTO: 12, FLOAT64: 12, BALL: 20}
-"""Number of significant decimal digits shown, by engine; the numbers of mpmath are not rounded."""
+"""Number of significant decimal digits shown, by engine; the numbers of mpmath, and rationals, are not rounded."""
 
 Recompute = Callable[[Word], SoftAnswer]
 """A function that runs softmax on a word in balls and returns its answer."""
@@ -294,7 +294,7 @@ def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Frac
     known = tally.extremes
 
     def shown(bound: Fraction, sign: int) -> Fraction:
-        return bound if engine == MPMATH else rounded_outwards(bound, sign, DIGITS[engine])
+        return bound if engine in (MPMATH, RATIONAL) else rounded_outwards(bound, sign, DIGITS[engine])
 
     gap = None
     if LEAST in known and LARGEST in known:

@@ -18,7 +18,7 @@ from hardsim.campaign.result import (
     no_answer,
 )
 from hardsim.options.values import LARGEST_LENGTH
-from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, plural
+from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, RATIONAL, plural
 
 NO_ANSWER = "hard attention itself gives no answer on a word: its outputs do not select exactly one symbol"
 HOW = {
@@ -26,6 +26,7 @@ HOW = {
     FLOAT64: "in float64 with rigorous error bounds",
     BALL: "in ball arithmetic",
     MPMATH: "in mpmath (no rigorous enclosure)",
+    RATIONAL: "in exact rationals",
 }
 
 

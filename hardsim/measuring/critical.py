@@ -33,8 +33,9 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.words import count_words
+from hardsim.measuring.hard_up_to import HardUpTo, hard_up_to
 from hardsim.network.numbers import plain
-from hardsim.network.transformer import AttentionHead, Transformer
+from hardsim.network.transformer import AttentionHead, SoftWeighting, Transformer
 from hardsim.options.table import Request
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Kind, Program
@@ -60,6 +61,8 @@ EVERY_WORD = 256
 """Most words that a length may have for all of them to be tried."""
 LONGER, LARGEST_LENGTH = (2, 4), 64
 """Factors of the longest length that give longer lengths to try, and the largest length that they may give."""
+LONGEST_EXACT = 8
+"""Largest length of the words that are tried of a network that runs in rationals."""
 FAR = (128, 512)
 """Lengths beyond the others at which words are tried for the bracket of every length."""
 FARTHEST = (2048, 8192, 16384)
@@ -150,6 +153,9 @@ class CriticalResult(Record):
     nearest: bool
     """True if a head looks for the nearest position, which is the case of Lemma 6."""
     partial: Partial = False
+    hard_up_to: tuple[HardUpTo, ...] = ()
+    """For sparsemax: the largest temperature of each length at which all weights are those of hard attention; empty for
+    softmax."""
 
     @property
     def proved(self) -> bool:
@@ -173,8 +179,9 @@ class CriticalResult(Record):
     @property
     @written
     def lemma_6(self) -> float | None:
-        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position; else null."""
-        return 2 * log(7) if self.nearest else None
+        """2 ln 7, the beta that Lemma 6 of the paper needs, if a head looks for the nearest position by softmax; else
+        null."""
+        return 2 * log(7) if self.nearest and self.model.weighting == "softmax" else None
 
 
 def require_critical(request: Request) -> None:
@@ -196,11 +203,14 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     search = _search(subject)
     lengths = search.lengths(max_n)
     rows: list[Bracket] = []
+    exact: list[HardUpTo] = []
     whole: list[EveryLengthBracket] = []
 
     def work() -> None:
         for n in dict.fromkeys(lengths):
             rows.append(search.length(n))
+            if subject.program.weighting is SoftWeighting.SPARSEMAX:
+                exact.append(search.hard_up_to(n))
             if report is not None:
                 report(len(rows), len(lengths))
         whole.append(search.every(rows))
@@ -227,6 +237,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             beta_used=search.used,
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
+            hard_up_to=tuple(exact),
         )
 
     return to_the_report(work, result)
@@ -294,13 +305,15 @@ def at_beta(subject: Subject, beta: Fraction) -> Transformer:
 
 class _Search(ABC):
     """The search for brackets of beta for one subject. `used` is the largest beta of the heads of its network (1 for a
-    program or model), `scaled` the temperature that is divided by beta, as text (None for a formula)."""
+    program or model), `schedule` the temperature for beta 1, `scaled` the temperature that is divided by beta, as text
+    (None for a formula, whose W_Q is multiplied)."""
 
     longer: tuple[int, ...] = ()
     """Factors of the longest length that give longer lengths, up to LARGEST_LENGTH."""
 
-    def __init__(self, subject: Subject, used: Fraction, scaled: str | None = None) -> None:
-        self.subject, self.used, self.scaled = subject, used, scaled
+    def __init__(self, subject: Subject, used: Fraction, schedule: Arith, scaled: str | None = None) -> None:
+        self.subject, self.used, self.schedule, self.scaled = subject, used, schedule, scaled
+        self.program: Program = subject.program
         self.alphabet = subject.alphabet
         self.hard = HardRunner(subject)
         self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
@@ -322,6 +335,11 @@ class _Search(ABC):
     @abstractmethod
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
         """Return the words on which the network certainly gives a wrong answer at a beta."""
+
+    def hard_up_to(self, n: int) -> HardUpTo:
+        """Return the largest temperature of length n, over that of beta 1, at which sparsemax is exact."""
+        proved, _ = self.prover(n)
+        return hard_up_to(self.subject, self.program, self.schedule, n, lambda constant: proved(1 / constant))
 
     def length(self, n: int) -> Bracket:
         """Return the bracket of length n."""
@@ -375,7 +393,8 @@ class _FormulaSearch(_Search):
 
     def __init__(self, claim: HeadsClaim) -> None:
         subject: Subject = claim.target
-        super().__init__(subject, max(map(subject.budget.beta_of, subject.program.heads), default=Fraction(1)))
+        used = max(map(subject.budget.beta_of, subject.program.heads), default=Fraction(1))
+        super().__init__(subject, used, subject.budget.temperature)
         self.core = desugar(claim.formula)
         self.own = own_predicates(claim.formula)
         self.inexact = False
@@ -427,7 +446,11 @@ class _FormulaSearch(_Search):
             return EveryLengthBracket(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
         words = self._candidates(below.cases)
-        bracket = self._far(reduce(self._tried, words, bracket))
+        if self.subject.program.weighting is SoftWeighting.SPARSEMAX:
+            # Longer words come no closer (a short row already has the least gap over tau), and are run one by one.
+            words = [some for some in words if len(some[0]) <= LONGEST_EXACT]
+        bracket = reduce(self._tried, words, bracket)
+        bracket = self._far(bracket) if self.subject.program.weighting is SoftWeighting.SOFTMAX else bracket
         if bracket.closed:
             return EveryLengthBracket(bracket, deciding, None)
         # From here on engines measure errors inside the network, not only answers.
@@ -534,9 +557,7 @@ class _ProgramSearch(_Search):
     of Theorem 26."""
 
     def __init__(self, subject: Subject, schedule: Arith) -> None:
-        super().__init__(subject, Fraction(1), str(schedule))
-        self.schedule = schedule
-        self.program: Program = subject.program
+        super().__init__(subject, Fraction(1), schedule, str(schedule))
 
     def prover(self, n: int) -> tuple[Callable[[Fraction], bool], Callable[[Fraction], list[Word]]]:
         """Return the proof by the recursion as a function of beta, and SAMPLED random words, whatever beta is, as

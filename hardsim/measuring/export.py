@@ -318,13 +318,21 @@ def lens_folder(made: Export, max_n: int) -> dict[str, bytes]:
     network = made.target.network if isinstance(made, NetworkExport) else None
     if network is not None:
         require_only(network, HELD, f"--to {LENS}")
+    require_softmax(made, f"--to {LENS}")
     config, tensors, tokenizer = lens_files(made.layout, max_n, network)
     return {WHOLE: save(tensors), CONFIGS[0]: lens_json(config), TOKENIZER: lens_json(tokenizer)}
+
+
+def require_softmax(made: Export, what: str) -> None:
+    """Refuse an export (`what`) that has softmax alone. Raises InputError if the network has another weighting."""
+    if isinstance(made, CompiledExport):
+        transformer_of(made.target).require_softmax(what)
 
 
 def fill_file(made: Export, output: str, request: Request) -> tuple[bytes, ExportResult]:
     """Return the bytes of an ONNX file, and the result of its export to the path `output`. Raises InputError as
     `onnx_bytes`."""
+    require_softmax(made, "--to onnx")
     length, dtype = request.length, request.dtype or FLOAT64
     lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
     data = onnx_bytes(made.layout, dtype, lengths[-1], length)

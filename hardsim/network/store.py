@@ -29,6 +29,7 @@ from hardsim.network.transformer import (
     LengthTable,
     Matrix,
     PositionTable,
+    SoftWeighting,
     Transformer,
     rows_of,
 )
@@ -172,7 +173,7 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
             for layer in model.layers
         ],
         "output": names[model.output],
-        "weighting": "softmax",
+        "weighting": model.weighting.value,
         "temperature": schedule_json(model.temperature),
     }
     if model.threshold is not None:
@@ -180,9 +181,9 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
     return data
 
 
-def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
-    """Read a network, with softmax in every head. (`program.file` reads the other weightings.) Raises InputError,
-    naming the place, what was expected and what was found."""
+def read_transformer(data: Reader, users: Users | None = None, hard: bool = False) -> Transformer:
+    """Read a network. If its heads may be `hard`, `program.file` reads their weightings. Raises InputError, naming the
+    place, what was expected and what was found."""
     alphabet, bos = read_alphabet(data), read_bos(data)
     coordinates = read_names(data.field("coordinates"))
     names = _places(coordinates)
@@ -200,6 +201,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
         bos=bos,
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=read_reading(data),
+        weighting=SoftWeighting.SOFTMAX if hard else read_weighting(data),
     )
     # Reports refer to heads by name, so each needs a name of its own.
     names_of_heads = [head.name for head in model.heads]
@@ -258,6 +260,13 @@ def read_bos(data: Reader) -> bool:
     if bos and BOS in data.field("alphabet").value:
         raise data.field("alphabet").error(f"symbols other than {BOS}, which names the row of position 0")
     return bos
+
+
+def read_weighting(data: Reader) -> SoftWeighting:
+    """Read the weighting of a network that has scores and a temperature: softmax unless another one is given."""
+    if not data.has("weighting"):
+        return SoftWeighting.SOFTMAX
+    return data.field("weighting").choice(SoftWeighting, ", ".join(one.value for one in SoftWeighting))
 
 
 def read_names(data: Reader) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ on it.
 With d coordinates in the residual stream, x_i in Q^d:
 
     x_i = WE[w_i] + PE_n(i)
-    s_ij = (W_Q x_i) . (W_K x_j),  alpha_i = softmax(s_i / tau) over the visible j
+    s_ij = (W_Q x_i) . (W_K x_j),  alpha_i = weighting(s_i / tau) over the visible j
     c_i = x_i + sum over heads, j of alpha_ij W_V x_j
     y_i = c_i + sum over hidden units of f(form(c_i) + bias) outs + biases
 
-The f of a hidden unit is relu, or clip(z) = relu(z) - relu(z - 1) = min(max(z, 0), 1). Only PE and tau are functions
-of n (and i). Positions are 1..n; a network with a beginning of sequence also has a position 0, which every query sees.
+The weighting is softmax, or the one that the network states (`SoftWeighting`). The f of a hidden unit is relu, or
+clip(z) = relu(z) - relu(z - 1) = min(max(z, 0), 1). Only PE and tau are functions of n (and i). Positions are 1..n; a
+network with a beginning of sequence also has a position 0, which every query sees.
 A layer may normalize after its sums (post-norm): N(c_i) in place of c_i, N(y_i) in place of y_i, or both, where
 N(x) = (x - mean) / sqrt(variance + epsilon) over the d coordinates, with divisor d (LayerNorm without gain and bias).
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from operator import add
@@ -37,6 +39,16 @@ from hardsim.network.numbers import Mask, Rational, plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class SoftWeighting(StrEnum):
+    """The function that makes attention weights of the scores of one query, over the temperature."""
+
+    SOFTMAX = "softmax"
+    """Weights in proportion to e^z."""
+    SPARSEMAX = "sparsemax"
+    """The point of the simplex nearest to z: max(z_j - t, 0), with the t for which the weights add up to 1 (Martins
+    and Astudillo 2016)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +311,13 @@ class Transformer(Placed):
     bos: bool = False
     threshold: Rational | None = None
     reading: Literal["first", "last"] = "last"
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX
+
+    def require_softmax(self, what: str) -> None:
+        """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting."""
+        if self.weighting is not SoftWeighting.SOFTMAX:
+            message = f"{what} knows softmax alone, and the weighting of this network is {self.weighting}"
+            raise InputError(message, "Leave out --weighting, or the key weighting of the file, for softmax.")
 
     @property
     def dimension(self) -> int:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")
+WEIGHTINGS = ("softmax", "sparsemax")
+"""The weightings of attention, as `network.transformer.SoftWeighting` has them."""
 TEXT, JSON = "text", "json"
 DIALECTS = ("strong-next", "weak-next")
 FORMATS = (TEXT, JSON, "junit", "github", "sarif", "csv")
@@ -48,12 +50,12 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 
 # ---- groups of commands and of fields ----
 
-MODEL = "regime beta tau at single_head counting"
+MODEL = "regime beta tau weighting at single_head counting"
 TRIED = "max_n exhaustive samples seed"
 DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group."""
-COMPILED = "regime beta tau single_head counting epsilon"
+COMPILED = "regime beta tau weighting single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file with a proof, each with a description of the file."""
@@ -227,6 +229,8 @@ class Request:
     tau: str | None = option("--tau EXPR", also=ASKING, kind=kinds.TAU)(
         "Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own)."
     )
+    weighting: str | None = option("--weighting NAME", also=ASKING, values=WEIGHTINGS, kind=one_of(WEIGHTINGS))("""
+        How scores become weights: softmax (the default), or sparsemax, which is hard attention up to a temperature.""")
     epsilon: Fraction | None = option("--epsilon E", also=ASKING, kind=kinds.EPSILON)("""
         For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half the
         least distance of an output from the threshold, at most 1/4).""")
@@ -416,6 +420,7 @@ class Request:
         """Return the model options, one for each regime that the request covers. Raises InputError if the regime, the
         position, the counting or the engine is unknown; SourceError if the temperature is no expression."""
         from hardsim.lang.arith import parse_arith
+        from hardsim.network.transformer import SoftWeighting
         from hardsim.program.regimes import PROVEN, REGIMES
         from hardsim.targets.base import ModelOptions
 
@@ -432,7 +437,11 @@ class Request:
             raise unknown("engine", self.engine, ENGINES)
         at, method = cast(Any, self.at), cast(Any, self.counting)
         regimes = PROVEN if self.regime == ALL else (self.regime,)
-        return [ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon) for regime in regimes]
+        weighting = None if self.weighting is None else SoftWeighting(self.weighting)
+        return [
+            ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting)
+            for regime in regimes
+        ]
 
     def given(self, options: str, command: str = "") -> str:
         """Return those of the named options (field names separated by spaces) that differ from the defaults of a

@@ -24,7 +24,7 @@ from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
-from hardsim.measuring.export import Export
+from hardsim.measuring.export import Export, require_softmax
 from hardsim.options.table import Request, unknown
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.evaluated import COMPUTED, LayoutValues
@@ -574,7 +574,9 @@ def precision_of(
     report: Report | None = None,
 ) -> PrecisionResult:
     """Determine the effect of number formats on a network, at lengths up to `max_n`. Where a length has at most
-    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early."""
+    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early. Raises InputError if the
+    weighting of the network is not softmax."""
+    require_softmax(made, "precision")
     target, wide = made.target, FORMATS[ACCUMULATE] if accumulate else None
     rows: list[FormatRow] = []
     partial = False

@@ -69,6 +69,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
         bos=program.bos,
         threshold=program.threshold,
         reading=program.reading,
+        weighting=program.weighting,
     )
 
 

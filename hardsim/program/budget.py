@@ -3,6 +3,11 @@
 For a head with `s_j <= s_j* - decay |j - j*|` the logits beta s / tau fall by g = beta decay / tau nats a position.
 In every regime but `none`, g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x =
 e^-g, is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
+
+Sparsemax gives exactly the hard weights iff every score that is not the largest loses at least 1/m nats to the m
+largest ones: with tau for the temperature and a gap of the scores, tau <= m gap (Martins and Astudillo 2016, and
+ours). So a head whose logits fall by g >= 1 nats a position has no error. In every regime but `none` that holds from
+beta = 2 on.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from typing import Any
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import lower
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Head, Kind, Program
 from hardsim.program.regimes import REGIMES
 from hardsim.theory import lemmas
@@ -22,6 +28,8 @@ from hardsim.theory.lemmas import NumberContext
 
 DEFAULT_BETA = Fraction(4)
 """The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
+SPARSEMAX_BETA = Fraction(2)
+"""The least beta with which sparsemax is exact in every regime but `none`, where no constant is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ class Budget:
     temperature: Arith
     fixed: bool = False
     """True if the user gave beta, which then holds for every head."""
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX
 
     def scaled(self, program: Program) -> Program:
         """Return the program with the scores (and gaps) of each head multiplied by its own beta over this budget's, so
@@ -53,7 +62,10 @@ class Budget:
         them."""
         if head.uniform:
             return Fraction(1)
-        return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
+        exact = self.weighting is SoftWeighting.SPARSEMAX  # a sum of many look-ups has no error, as each has none
+        if self.fixed or exact or head.kind is not Kind.LOOKUP:
+            return self.beta
+        return max(self.beta, look_up_beta(head.weight))
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
         """Return g of a head at query i of a word of length n, in nats per position; a rational just below g if g is
@@ -67,6 +79,9 @@ class Budget:
         rate = self.least_rate(head, n)
         if rate is None:
             return context.mpf(0)
+        if self.weighting is SoftWeighting.SPARSEMAX:
+            # Where it need not be exact, any weights may be expected: the attended value lies between the values.
+            return context.mpf(0 if rate >= 1 else n if head.kind is Kind.LOOKUP else 1)
         if head.kind is Kind.SIGN_RAMP:
             return lemmas.ramp_sign_error(self.beta_of(head), n, context)
         bound = {Kind.LOOKUP: lemmas.halved_look_up_error, Kind.TABLE: lemmas.table_error, Kind.SIGN: lemmas.sign_error}
@@ -76,7 +91,9 @@ class Budget:
         """Return Lemma 7's bound as the paper states it, twice our bound, for look-ups of counts; None for other
         heads."""
         rate = self.least_rate(head, n)
-        return lemmas.look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None
+        if rate is None or head.kind is not Kind.LOOKUP or self.weighting is not SoftWeighting.SOFTMAX:
+            return None
+        return lemmas.look_up_error(rate, context)
 
     def least_rate(self, head: Head, n: int) -> Fraction | None:
         """Return the least g of a head over the queries of a word of length n; None for uniform heads."""
@@ -87,12 +104,13 @@ class Budget:
 
 
 def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = None) -> Budget:
-    """Return the budget of a program: the regime's temperature and the default beta, unless `beta` or `tau` is given.
-    Raises InputError if beta is not positive, if tau is given but the regime fixes the temperature, or if tau depends
-    on a variable that the regime does not have."""
-    regime = REGIMES[program.regime]
+    """Return the budget of a program: the regime's temperature and the default beta of the program's weighting, unless
+    `beta` or `tau` is given. Raises InputError if beta is not positive, if tau is given but the regime fixes the
+    temperature, or if tau depends on a variable that the regime does not have."""
+    regime, weighting = REGIMES[program.regime], program.weighting
+    default = SPARSEMAX_BETA if weighting is SoftWeighting.SPARSEMAX else DEFAULT_BETA
     if beta is not None and beta <= 0:
-        raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {DEFAULT_BETA}.")
+        raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {default}.")
     if tau is not None and regime.variable is None:
         able = ", ".join(name for name, other in REGIMES.items() if other.variable)
         raise InputError(
@@ -105,7 +123,7 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
             f"the temperature {tau} depends on {external[0]}, but regime '{regime.name}' {reason}",
             hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
         )
-    return Budget(beta or DEFAULT_BETA, tau or regime.temperature, fixed=beta is not None)
+    return Budget(beta or default, tau or regime.temperature, fixed=beta is not None, weighting=weighting)
 
 
 @lru_cache(maxsize=1024)

@@ -29,7 +29,7 @@ from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.reader import Reader, shown
-from hardsim.network.transformer import AttentionHead, Matrix, Schedule, Transformer, rows_of
+from hardsim.network.transformer import AttentionHead, Matrix, Schedule, SoftWeighting, Transformer, rows_of
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 
@@ -42,7 +42,7 @@ ABOUT = (
 KEYS = {
     1: (*ABOUT, "alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "threshold", "reading",
         "weighting", "outputs"),
-    2: (*ABOUT, "program", "sharpness", "compiled"),
+    2: (*ABOUT, "program", "sharpness", "compiled", "weighting"),
 }  # fmt: skip
 # The weightings of hard attention; softmax appears only in version 1.
 HARD = {weighting.value: weighting for weighting in Weighting if weighting is not Weighting.SOFTMAX}
@@ -112,6 +112,8 @@ def read_ahat(document: Reader) -> AhatFile:
     else:
         sharpness = read_sharpness(document.field("sharpness")) if document.has("sharpness") else None
         program = read_program(document.field("program"), users, once=sharpness is not None)
+        program = replace(program, weighting=store.read_weighting(document))
+        sharpness = sharpness and replace(sharpness, weighting=program.weighting)
         soft = document.has("temperature")
         if soft and sharpness is not None:
             raise document.field("temperature").error("no temperature: the sharpness has one already")
@@ -465,7 +467,7 @@ def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]
     """Read version 1: return the program that the matrices stand for, and True if they are those of a softmax model.
     Raises InputError if the document has mistakes, or softmax heads and hard heads are mixed, since there is then no
     hard attention to compare with."""
-    network = store.read_transformer(document, users)
+    network = store.read_transformer(document, users, hard=True)
     encodings = document.field("encodings").items() if network.encodings else ()
     for (_, encoding), place in zip(network.encodings, encodings, strict=True):
         # Hard attention compares exact scores, so its encodings must be rational.
@@ -638,6 +640,7 @@ def ahat_json(file: AhatFile) -> dict[str, Any]:
         blank=file.blank,
         temperature=file.temperature and store.schedule_json(file.temperature),
         sharpness=file.sharpness and sharpness_json(file.sharpness),
+        weighting=None if file.program.weighting is SoftWeighting.SOFTMAX else file.program.weighting.value,
         compiled=file.compiled and asdict(file.compiled),
         program=program_json(file.program),
     )

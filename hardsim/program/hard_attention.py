@@ -20,7 +20,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Alphabet, Symbols
 from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import ONE, Mask, Rational, plain
-from hardsim.network.transformer import Placed
+from hardsim.network.transformer import Placed, SoftWeighting
 
 
 class Kind(StrEnum):
@@ -264,6 +264,8 @@ class Program(Placed, Keeping):
     """The regime that the program was compiled for; empty if none."""
     meanings: dict[str, str] = field(default_factory=dict)
     """Descriptions for readers: the subformula whose value a coordinate holds."""
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX
+    """The weighting of the network that is compared with hard attention."""
 
     def __post_init__(self) -> None:
         if not self.coordinates:

@@ -17,7 +17,7 @@ from hardsim.campaign.result import Mismatch, Partial
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import Contradiction
 from hardsim.lang.words import count_words
-from hardsim.network.transformer import Transformer
+from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.records import Natural, Record
 from hardsim.targets.result import Answer, Word, plural
 from hardsim.targets.subject import Subject
@@ -36,6 +36,9 @@ PAIRS = 5_000_000
 too."""
 IN_BALLS = 256
 """Most symbols, over all lengths, of words that float64 leaves undecided and that are then run in balls."""
+ALONE, LONGEST_ALONE = 64, 256
+"""Cost of a word that no batch in float64 has, relative to one in a batch, and the most symbols of such words on
+average."""
 COORDINATES = 16
 """Number of coordinates that cost as much as a head or layer. They count for a network with a temperature for each
 length, all of whose coordinates are computed."""
@@ -147,13 +150,15 @@ class _Words:
             # One network for every length is set up once.
             wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
         self.weight = (len(program.heads) + len(program.layers)) * (2 if heads_only else 1) + wide
-        self.balls = IN_BALLS
+        # Without float64 every word is run by itself.
+        alone = subject.program.weighting is not SoftWeighting.SOFTMAX
+        self.each, self.balls = (ALONE, MOST * LONGEST_ALONE) if alone else (1, IN_BALLS)
         self.wrong: Mismatch | None = None
 
     def room(self, n: int) -> int:
         """Return the number of words of length n that PAIRS covers."""
         positions = len(self.subject.prepared((self.subject.alphabet[0],) * n)) + self.subject.program.bos
-        return PAIRS // (max(1, self.weight) * positions**2)
+        return PAIRS // (max(1, self.weight) * self.each * positions**2)
 
     def sample(self, n: int, suggested: Sequence[Word]) -> list[Word]:
         """Return words of length n: the `suggested` ones and words chosen as by `check`, with accepted ones among them
@@ -173,7 +178,7 @@ class _Words:
         soft = self.soft or SoftEngine(subject, network, subject.program)
         prepared = [subject.prepared(word) for word in words]
         found: Sequence[tuple[bool, Answer]] = [(False, None)] * len(words)
-        if soft.floats is not None:  # networks with norms have none
+        if soft.floats is not None:  # networks with norms, and those that run in rationals, have none
             found, _ = soft.floats.decisions(prepared)
         for word, read, right, (decided, answer) in zip(words, prepared, expected, found, strict=True):
             # Balls are slow: only few undecided words are run again.

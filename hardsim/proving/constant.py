@@ -30,6 +30,7 @@ from hardsim.campaign.result import CheckResult, ConstantReach, Verdict
 from hardsim.errors import HardsimError
 from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
 from hardsim.program.regimes import REGIMES
@@ -76,7 +77,8 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         right_to=to,
         proved=proved,
         wrong_at=wrong,
-        limited=True if hahn_limited(core) else None,
+        # Sparsemax can put all weight on one of any number of keys at a constant temperature.
+        limited=True if subject.program.weighting is SoftWeighting.SOFTMAX and hahn_limited(core) else None,
         farther_n=None if farther_beta is None else farther_n,
         farther_beta=farther_beta,
     )
@@ -126,7 +128,7 @@ def _farther(subject: Subject, budget: Budget, n: int) -> Fraction | None:
     than the least such beta. Return None if DOUBLINGS doublings reach none."""
 
     def holds(beta: Fraction) -> bool:
-        other = OneNetwork.of(subject.program, Budget(beta, budget.temperature, fixed=True))
+        other = OneNetwork.of(subject.program, replace(budget, beta=beta, fixed=True))
         return _proved(replace(subject, sharpness=other), n)
 
     low = budget.beta

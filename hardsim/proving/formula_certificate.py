@@ -21,7 +21,7 @@ from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.transformer import AttentionHead, Matrix, Transformer
+from hardsim.network.transformer import AttentionHead, Matrix, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.formulas.account import account_of
@@ -201,7 +201,9 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
                 row = {names[k]: str(value) for k, value in unit.form}
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
         layers.append({"heads": [_writing_once(head_json(head, names)) for head in layer.heads], "clips": clips})
+    stated = {} if model.weighting is SoftWeighting.SOFTMAX else {"weighting": model.weighting.value}
     return {
+        **stated,
         **alphabet_json(model.alphabet),
         "embedding": _embedding_json(model),
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},

@@ -17,7 +17,7 @@ from hardsim.lang.ast import BOS, UserPredicate
 from hardsim.lang.valuations import MOST_LISTED, Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Rational
-from hardsim.network.transformer import Transformer
+from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program, ProgramLayer
 from hardsim.proof.programs.every_length import ProgramArgument
@@ -33,7 +33,7 @@ from hardsim.proving.formula_certificate import accepted, function_text, head_js
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
 from hardsim.verify.arithmetic import require
-from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION
+from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION, SPARSE_CLAIM
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.sections import FORMAT
 from hardsim.version import __version__
@@ -59,7 +59,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
-            "claim": PROGRAM_CLAIM,
+            "claim": PROGRAM_CLAIM if subject.program.weighting is SoftWeighting.SOFTMAX else SPARSE_CLAIM,
             "lengths": [*lengths],
             "start": start,
             "temperature": _temperature(subject, argument, lengths.values()),
@@ -134,7 +134,9 @@ def program_json(model: Transformer, program: Program, users: Mapping[str, UserP
         layers.append({"heads": heads, "units": units, "biases": biases})
     written = {*encodings, *_written(layers)}
     columns = {name: _embedded(model, k) for k, name in enumerate(names)}
+    stated = {} if model.weighting is SoftWeighting.SOFTMAX else {"weighting": model.weighting.value}
     return {
+        **stated,
         "alphabet": list(model.alphabet),
         "bos": model.bos,
         "embedding": {name: row for name, row in columns.items() if {*row} != {"0"} or name not in written},

@@ -107,6 +107,8 @@ class VerifyResult(Record):
     """Word after which the external network is certainly wrong; null if the certificate has none."""
     shortest: bool = False
     """True if `wrong` is a shortest such word: all shorter prefixes are proved."""
+    weighting: Annotated[str, one_of("softmax", "sparsemax")] | None = None
+    """Weighting of the network's attention; null for an external network."""
 
     @property
     def summary(self) -> str:
@@ -194,6 +196,7 @@ def verified(path: str, target: CertifiedTarget, shown: Shown | None = None) -> 
         facts = {key: document.get(key) for key in expected} | {"lengths": tuple(map(tuple, lengths))}
         facts |= dict(zip(("min_n", "max_n"), lengths[0] if lengths else (None, None), strict=True))
         facts["temperature"] = tuple(given) if isinstance(given, list) else given
+        facts["weighting"] = None if "network" in document else document["model"].get("weighting", "softmax")
         if found[0] is not None:
             wrong = found[0].wrong
             facts |= {"prefixes": found[0].prefixes, "wrong": None if wrong is None else tuple(wrong)}

@@ -13,6 +13,7 @@ from hardsim.measuring.bound import BoundHead, BoundLength, BoundResult
 from hardsim.measuring.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
 from hardsim.measuring.general_rate import RATE as THEOREM
 from hardsim.measuring.general_rate import GeneralRate
+from hardsim.measuring.hard_up_to import HardUpTo
 from hardsim.proof.shared.result import HeadProof
 from hardsim.records import NOTHING, short
 from hardsim.report.check import (
@@ -219,6 +220,9 @@ def summary_row(result: BoundResult) -> list[str]:
 CRITICAL_COLUMNS = columns(
     "n", "wrong\nat beta", "right\nat beta", "temperature\nconstant", "<bracket", "words tried", "=wrong on",
 )  # fmt: skip
+EXACT_COLUMNS = columns(
+    "n", "largest\ntemperature", "over the\nschedule", "words\ntried", "<proved\nright", "<row that decides"
+)
 CRITICALS_COLUMNS = columns("<input", "wrong\nat beta", "right at\nevery length", "<bracket", "beta\nused")
 LONGEST = 40
 """Largest number of symbols of a word that a table shows in full; a longer word is shown as runs."""
@@ -230,6 +234,10 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
     if tables:
         screen.raw()
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
+        if result.hard_up_to:
+            screen.raw()
+            screen.line("  the largest temperature at which sparsemax has all weights of hard attention:")
+            screen.table(EXACT_COLUMNS, [exact_row(row, alphabet) for row in result.hard_up_to])
     screen.raw()
     print_conclusions(screen, result, alphabet)
     screen.raw()
@@ -253,6 +261,14 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
         f"all {count(bracket.tried)}" if bracket.exhaustive else count(bracket.tried),
         NOTHING if bracket.word is None else brief(bracket.word, alphabet),
     ]
+
+
+def exact_row(row: HardUpTo, alphabet: Sequence[str]) -> list[str]:
+    """Return the table row of one length: the largest temperature at which sparsemax is exact."""
+    exact = (NOTHING if number is None else str(number) for number in (row.temperature, row.constant))
+    tried = f"all {count(row.words)}" if row.exhaustive else count(row.words)
+    where = NOTHING if row.word is None else f"{row.head} at {row.query} of {brief(row.word, alphabet)}"
+    return [str(row.n), *exact, tried, "all words" if row.proved else NOTHING, where]
 
 
 def conclusions(result: CriticalResult) -> list[str]:

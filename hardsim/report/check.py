@@ -177,6 +177,7 @@ def model_line(facts: ModelFacts) -> str:
         parts += [f"read at the {facts.at} position"]
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
     parts += [plural(facts.heads, "head"), f"dimension {facts.dimension}", plural(facts.parameters, "parameter")]
+    parts += [] if facts.weighting == "softmax" else [facts.weighting]
     parts += ["with a beginning of sequence"] if facts.bos else []
     parts += [f"ties broken in {', '.join(facts.ties_broken)}"] if facts.ties_broken else []
     return ", ".join(parts)
@@ -553,7 +554,7 @@ def _sharper(result: CheckResult) -> str:
     if tied is not None:
         return f"Next: {tied.reason}. Remove the temperature from the file: weights that break the ties are then added."
     stored = is_stored(result.input)
-    return f"Next: softmax is not sharp enough at this temperature; {sharper(result.model, stored)}"
+    return f"Next: {result.model.weighting} is not sharp enough at this temperature; {sharper(result.model, stored)}"
 
 
 # ---- several inputs ----

@@ -47,6 +47,12 @@ PROGRAM_METHOD = (
     "below `N0` were checked one by one, at the same temperature.",
 )
 """Text printed above every argument about a program, with formulas between backquotes."""
+EXACT_METHOD = (
+    "Every length: `n` is the length with its padding. Sparsemax has exactly the weights of hard attention in a row "
+    "whose gap is at least the temperature, ties included, so no layer has an error. Lengths below `N0` were checked "
+    "one by one, at the same temperature."
+)
+"""Text printed above an argument about sparsemax in place of the others."""
 TIES_METHOD = "Weights of a head are off by `eta/tau` more where several positions may have its largest score."
 """Text added if an argument has heads with ties and errors before them."""
 POWERS_METHOD = (
@@ -265,7 +271,9 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     # The method is described only as far as this argument uses it.
     tied = any(head.factor and not head.unique for head in argument.heads)
     slow = any(head.logarithms is not None for head in argument.heads)
-    for text in (*PROGRAM_METHOD, *([TIES_METHOD] if tied else []), *([POWERS_METHOD] if slow else [])):
+    exact = any(head.least is not None for head in argument.heads)
+    method = [EXACT_METHOD] if exact else PROGRAM_METHOD
+    for text in (*method, *([TIES_METHOD] if tied else []), *([POWERS_METHOD] if slow else [])):
         screen.line(*prose(f"  {text}"))
     sizes = f"`N0 = {argument.start}`; sizes are at most `{argument.size}`"
     screen.line(*prose(f"  `tau = {argument.temperature}`; {sizes}"))
@@ -277,7 +285,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
     groups: dict[tuple[object, ...], list[HeadDecay]] = {}
     for head in argument.heads:
         groups.setdefault(
-            (head.layer, head.rules, head.gap, head.rate, head.logarithms, head.factor, head.power), []
+            (head.layer, head.rules, head.gap, head.rate, head.logarithms, head.factor, head.power, head.least), []
         ).append(head)
     for layer in argument.layers:
         for head, *others in (heads for heads in groups.values() if heads[0].layer == layer.layer):
@@ -285,6 +293,7 @@ def print_program_argument(screen: Screen, argument: ProgramArgument) -> None:
             screen.line(f"  layer {layer.layer}, {'heads' if others else 'head'} {names}: {'; '.join(head.rules)}")
             over = [] if head.rate is None else [multiple_of(head.rate, "n")]
             over += [] if head.logarithms is None else [multiple_of(head.logarithms, "L")]
+            over += [] if head.least is None else [str(head.least)]
             if over:
                 found = f"`gap/tau >= {over[0]}`" if len(over) == 1 else f"`gap/tau >= {over[0]}` or `>= {over[1]}`"
                 least = head.gap[0] if len(head.gap) == 1 else f"min({', '.join(head.gap)})"
@@ -328,7 +337,10 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     screen.line(f"  {'heads' if len(heads) > 1 else 'head'} {names}: {argument.shape}")
     for step in argument.inequalities:
         screen.line(*prose(f"    for `{step.order}`: `{step.larger} >= {times(step.rate, step.unit)}`"))
-    if argument.g is not None:
+    if argument.exact:
+        least = "" if argument.g is None else f"with `g = {argument.g} >= 1` "
+        screen.line(*prose(f"    so {least}sparsemax gives wrong positions no weight: there is no error"))
+    elif argument.g is not None:
         bound = f"`{argument.bound} <= {at_most(argument.error)}`"
         lemma = f"; the paper's `{argument.lemma}` is about {short(argument.lemma_error)}" if argument.lemma else ""
         screen.line(*prose(f"    so with `g = {argument.g}` and `x = e^-g` the error is at most {bound}{lemma}"))

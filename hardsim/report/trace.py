@@ -18,14 +18,15 @@ def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alpha
     """Print the word through all layers, or, for the heads in `names`, what each head reads at each position."""
     # An external network has no hard attention to compare with.
     external = result.kind == "network"
-    looked = "softmax weight at the positions where hard attention looks, at least"
+    soft = result.model.weighting
+    looked = f"{soft} weight at the positions where hard attention looks, at least"
     message = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
     facts = [
         ("word", shown_word(result.word, alphabet)),
         ("network", model_line(result.model)),
         ("weight", message if external else looked),
     ]
-    error = "difference between the values of softmax and hard attention, at most"
+    error = f"difference between the values of {soft} and hard attention, at most"
     screen.head(result.input, facts if external else [*facts, ("error", error)])
     if names:
         for head in result.chosen(names):

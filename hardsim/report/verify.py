@@ -54,7 +54,9 @@ def certificate_lines(result: VerifyResult) -> list[str]:
     if result.specification:
         return _external_lines(result, result.digests)
     if result.formula is None:
-        lines.append("  claim     softmax answers as hard attention with the same weights; lengths count padding")
+        lines.append(
+            f"  claim     {result.weighting} answers as hard attention with the same weights; lengths count padding"
+        )
         lines.append(printable(f"  at        temperature {_temperature(result)}"))
         parts = ["model"]
     elif compared.formula is not None:
@@ -63,6 +65,8 @@ def certificate_lines(result: VerifyResult) -> list[str]:
         nodes = _node_lines(result.formula, MOST_LINES)
         lines.append(f"  formula   node {_literal(result.formula['root'])} at the last position, of")
         lines += [printable(f"              {line}") for line in nodes]
+    if result.formula is not None and result.weighting != "softmax":
+        lines.append(f"  weighting {result.weighting}")
     message = f"that of {compared.model}, " if compared.model is not None else ""
     lines.append(f"  model     {message}sha256 {result.digests['model']}")
     return lines + _missing({key: getattr(compared, key) for key in parts})

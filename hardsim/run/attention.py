@@ -1,4 +1,4 @@
-"""Softmax attention of one head over one word.
+"""Soft attention of one head over one word: softmax, or another weighting.
 
 A key whose logit is more than `negligible` nats below that of another key is left out, and `widened` accounts for it.
 Theorem 26's temperatures make logits of millions of nats, so that among the n exponentials of a row only one or two
@@ -13,6 +13,9 @@ and then nothing is left out.
 
 Logits of exact inputs are rationals that several heads share: each exponential is computed once. They are formed from
 integers over common denominators, which is several times as fast as with fractions.
+
+Sparsemax has rational weights if the logits are rationals, and is computed in rationals alone: all values of such a
+network are then exact.
 """
 
 from __future__ import annotations
@@ -28,12 +31,14 @@ from typing import Any, Generic
 
 import numpy as np
 
+from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
-from hardsim.network.numbers import Rational
-from hardsim.network.transformer import AttentionHead
+from hardsim.network.numbers import Rational, plain
+from hardsim.network.transformer import AttentionHead, SoftWeighting
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
 from hardsim.run.enclosure import Booleans, Floats, U, rounded
 from hardsim.run.float_rows import Views
+from hardsim.run.sparsemax import sparsemax
 
 LEAST = 2.0**-500
 FEW = 8
@@ -118,7 +123,9 @@ class WordHead(Generic[T]):
         product: Callable[[Whole, Whole], T],
         inverse: Sequence[RealNumber],
         views: Views,
+        weighting: SoftWeighting = SoftWeighting.SOFTMAX,
     ) -> None:
+        self.weighting = weighting
         self.head, self.arithmetic, self.product, self.inverse = head, arithmetic, product, inverse
         self.seen = views.visible(np.arange(views.size))
         self._static: dict[int, Forms[T]] = {}
@@ -132,6 +139,9 @@ class WordHead(Generic[T]):
                 Column([self._average([column.values[key] for key in keys]) for keys in seen], column.exact)
                 for column in values
             ]
+        if self.weighting is SoftWeighting.SPARSEMAX:
+            weights = self._exact_shares(columns)
+            return [Column([_weighted(row, column) for row in weights], column.exact) for column in values]
         many = len(self.seen) > FEW
         reaches = [spread(self.arithmetic, column.values) if many else None for column in values]
         rows = self.rows(columns, screened=None not in reaches)
@@ -150,6 +160,11 @@ class WordHead(Generic[T]):
                 [Fraction(seen, count) for seen in row] for row, count in zip(self.seen.tolist(), counts, strict=True)
             ]
         found: list[list[Value]] = []
+        if self.weighting is SoftWeighting.SPARSEMAX:
+            for row_of_pairs in self._exact_shares(columns):
+                known = dict(row_of_pairs)
+                found.append([known.get(key, 0) for key in range(len(self.seen))])
+            return found
         for row in self.rows(columns, screened=False):
             shares: list[Value] = [0] * len(self.seen)
             if not row.weights:
@@ -159,6 +174,23 @@ class WordHead(Generic[T]):
                 for key, weight in zip(row.keys, row.weights, strict=True):
                     shares[key] = weight / total
             found.append(shares)
+        return found
+
+    def _exact_shares(self, columns: Sequence[Column]) -> list[list[tuple[int, Rational]]]:
+        """Return the keys that have weight under sparsemax, each with its weight, by query."""
+        queries, keys = self._forms(0, columns), self._forms(1, columns)
+        if not (queries.exact and keys.exact):
+            raise InputError(
+                f"head {self.head.name}: sparsemax is computed in rationals, and a score over the temperature is none",
+                "Use encodings and a temperature without log, sqrt and exp, or softmax.",
+            )
+        numbers, below = whole([value for row in keys.values for value in row])
+        rows = [numbers[start : start + len(keys.values[0])] for start in range(0, len(numbers), len(keys.values[0]))]
+        found: list[list[tuple[int, Rational]]] = []
+        for (query, over), seen in zip(queries.wholes, self.seen.tolist(), strict=True):
+            visible = list(compress(range(len(seen)), seen))
+            weights = sparsemax([sum(map(mul, query, rows[key])) for key in visible], over * below)
+            found.append([(key, weight) for key, weight in zip(visible, weights, strict=True) if weight])
         return found
 
     def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
@@ -231,6 +263,11 @@ class WordHead(Generic[T]):
             products = [weight * values[key] for weight, key in zip(row.weights, row.keys, strict=True)]
             mean = self.arithmetic.total(products) / self.arithmetic.total(row.weights)
         return self.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean
+
+
+def _weighted(weights: Sequence[tuple[int, Rational]], column: Column) -> Value:
+    """Return the sum of a column's values times the weights of keys."""
+    return plain(sum((weight * column.values[key] for key, weight in weights), Fraction(0)))
 
 
 def enclosed(arithmetic: Arithmetic[T], value: Value) -> tuple[float, float]:

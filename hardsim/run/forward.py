@@ -129,7 +129,10 @@ class Forward(Generic[T]):
         inverse = model.inverse_temperatures(n)
         views = {mask: Views(mask, len(positions), model.bos) for mask in {head.mask for head in model.heads}}
         self._heads = [
-            [WordHead(head, self.arithmetic, self._product, inverse, views[head.mask]) for head in layer.heads]
+            [
+                WordHead(head, self.arithmetic, self._product, inverse, views[head.mask], model.weighting)
+                for head in layer.heads
+            ]
             for layer in model.layers
         ]
         self._length = n

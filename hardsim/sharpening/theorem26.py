@@ -18,6 +18,9 @@ All bounds are exact rationals rounded up. Ties of average hardmax add a second 
 vanishes with the temperature as the first does: eta starts at 0 and falls like e^(-gap/tau). Leftmost and rightmost
 hardmax with ties equals average hardmax if all tied positions carry one value, since that is also their mean;
 otherwise the head is made tieless first (Lemma 8).
+
+Sparsemax equals average hard attention in a row of m maxima exactly if the temperature is at most m times the gap
+(`run.sparsemax`). At such temperatures no layer has an error, so every eta is 0.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from hardsim.hard.hardmax import visible_sums
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.network.numbers import ONE
-from hardsim.network.transformer import Schedule, Transformer
+from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 from hardsim.theory.outward import round_up
@@ -107,7 +110,8 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                 # the head reads what an average head reads.
                 eta = etas[head.name]
                 apart = rows.differ is not None
-                reached = (row_distance(*row, eta) for row in worst[head.name])
+                measure = sparse_distance if program.weighting is SoftWeighting.SPARSEMAX else row_distance
+                reached = (measure(*row, eta) for row in worst[head.name])
                 distances[head.name] = FARTHEST if apart else max(reached)
             for out, form in head.values:
                 low, high = seen.values[head.name, out]
@@ -195,6 +199,13 @@ def row_distance(
     return max(weight_distance(positions, maxima, gap, eta, hottest, coldest) for maxima in worst)
 
 
+def sparse_distance(
+    positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
+) -> Fraction:
+    """Return the same bound for sparsemax: 0 if its weights are those of average hard attention, else the farthest."""
+    return ZERO if not eta and (gap is None or fewest * gap * bounds(inverse)[0] >= 1) else FARTHEST
+
+
 def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Errors:
     errors = dict(attended)
     for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
@@ -219,8 +230,8 @@ HALVINGS = 400
 class Solution:
     """The temperature of one length, and the bounds that the recursion gives at it.
 
-    `tau` is a dyadic rational k 2^-m with STEPS <= k < 2 STEPS: the bound exceeds epsilon at (k + 1) 2^-m. It is 1 if
-    every head is uniform, since then every temperature gives the hard model itself.
+    For softmax `tau` is a dyadic rational k 2^-m with STEPS <= k < 2 STEPS: the bound exceeds epsilon at (k + 1) 2^-m.
+    It is 1 if every head is uniform, since then every temperature gives the hard model itself.
     """
 
     tau: Fraction
@@ -246,13 +257,15 @@ def solve(
     program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps, near: Fraction | None = None
 ) -> Solution:
     """Return the largest temperature at which the error bound at the end is at most epsilon, to a mantissa of STEPS
-    and below four times the least gap.
+    and below four times the least gap; for sparsemax, the largest temperature without an error.
 
     The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
     gap), which only affects how long it takes. Raises Undecided if the bound exceeds epsilon even at the least gap
     divided by 2^HALVINGS."""
     known = [gap for row in gaps.values() for gap in row if gap is not None]
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
+    if program.weighting is SoftWeighting.SPARSEMAX:
+        return _hottest(program, facts, rows, epsilon)
     tried: dict[int, Bounds] = {}
 
     def holds(place: int) -> bool:
@@ -288,6 +301,18 @@ def solve(
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return Solution(grid(low), tried[low], epsilon)
+
+
+def _hottest(program: Program, facts: LengthFacts, rows: Mapping[str, Sequence[Row]], epsilon: Fraction) -> Solution:
+    """Return the largest temperature at which sparsemax has exactly the hard weights in all rows, whose temperature is
+    1, and its bounds. Raises Undecided if the bounds exceed epsilon: tied positions carry different values, of which a
+    head reads one."""
+    tau = min((row[1] * row[3] for some in rows.values() for row in some if row[3] is not None), default=Fraction(1))
+    at_tau = {name: [(*row[:4], 1 / tau) for row in some] for name, some in rows.items()}
+    found = _bounds(program, facts, at_tau)
+    if found.final > epsilon:
+        raise Undecided(f"sparsemax has an error at every temperature at length {facts.n}, since a head breaks ties")
+    return Solution(tau, found, epsilon)
 
 
 def grid(place: int) -> Fraction:

@@ -18,6 +18,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.network.transformer import SoftWeighting
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.claims import Claim
 from hardsim.targets.result import ModelFacts, Opened, Word
@@ -41,6 +42,8 @@ class ModelOptions:
     counting: Method | None = None
     """The method that decides comparisons of counts: `lookup` (the default where the regime has it) or `sign`."""
     epsilon: Fraction | None = None
+    weighting: SoftWeighting | None = None
+    """The weighting of the network; None: softmax, or the file's own."""
 
     @property
     def sharpening(self) -> tuple[str, ...]:
@@ -142,6 +145,10 @@ class Target(ABC):
     def any_values(self) -> bool:
         """True if symbols may be given as any Python values, which are named by their text."""
         return False
+
+    def arithmetic(self, engine: str) -> str:
+        """Return the name of the arithmetic in which an engine runs the network."""
+        return engine
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if `dps` digits are fewer than mpmath needs up to length `max_n`; None if they are enough."""

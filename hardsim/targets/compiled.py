@@ -13,6 +13,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.budget import Budget, choose
 from hardsim.program.file import (
     named_predicates,
@@ -41,6 +42,7 @@ def compile_formula(
     file = file.read_at(options.at)
     regime, own = regime_named(options.regime or DEFAULT_REGIME), own_predicates(file)
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
+    program = replace(program, weighting=options.weighting or SoftWeighting.SOFTMAX)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
     sharpness = OneNetwork.of(program, budget)
@@ -92,6 +94,8 @@ def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
     """Return a program or model with another temperature, or with another beta where it has one. Raises InputError if
     both a beta and Theorem 26's temperature for an error are asked for."""
     given = options.sharpening
+    if options.weighting is not None:
+        made = replace(made, program=replace(made.program, weighting=options.weighting))
     if made.one_network and options.epsilon is not None and options.beta is not None:
         message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
         raise InputError(message, "Give one of --epsilon and --beta.")
@@ -101,5 +105,10 @@ def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
         found = FoundTemperature(epsilon) if schedule is None else GivenTemperature(schedule, epsilon)
         return replace(made, sharpness=found, given=given)
     old = made.budget
-    budget = Budget(options.beta or old.beta, options.tau or old.temperature, options.beta is not None or old.fixed)
+    budget = Budget(
+        options.beta or old.beta,
+        options.tau or old.temperature,
+        options.beta is not None or old.fixed,
+        made.program.weighting,
+    )
     return replace(made, sharpness=OneNetwork.of(made.program, budget), given=given)

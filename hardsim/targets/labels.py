@@ -72,6 +72,7 @@ def relabelled(
     names, stated = regimes_of(program, temperature), program.regime
     for name in names if file is not None else ():
         made = _compiled(file, REGIMES[name], single_head, counting) if file is not None else None
+        made = made and replace(made, weighting=program.weighting)
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))
@@ -193,7 +194,7 @@ def budget_of(program: Program, network: Transformer, budget: Budget) -> tuple[B
     for beta in _betas(program, network, budget):
         # The same weights may come from a fixed beta for all heads, or from a larger beta for look-ups.
         for fixed in (budget.fixed, not budget.fixed):
-            found = Budget(beta, budget.temperature, fixed)
+            found = Budget(beta, budget.temperature, fixed, budget.weighting)
             if assemble(program, found) == network:
                 return found, _beta_remarks(budget, found)
     return budget, ()

@@ -38,6 +38,8 @@ InputKind: TypeAlias = Annotated[
 ]
 Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
+RATIONAL = "rational"
+"""The arithmetic of a network all of whose values are rationals, whichever engine was asked for."""
 ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
 """The names of the arithmetics that can run the softmax network (see `campaign.engines`); `auto` chooses one."""
 LONGEST_TOLD = 40
@@ -133,6 +135,8 @@ class ModelFacts(Record):
     """True if every layer was compiled to have one head."""
     counting: Annotated[str, one_of("lookup", "sign")] | None = None
     """The method that decides comparisons of counts; None: there are no such comparisons."""
+    weighting: Annotated[str, one_of("softmax", "sparsemax")] = "softmax"
+    """The function that makes attention weights of scores."""
     bos: bool = False
     """True if there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()
@@ -146,6 +150,7 @@ class ModelFacts(Record):
     def summary(self) -> str:
         """One line: the number of layers and heads, the regime and beta."""
         size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
+        size += "" if self.weighting == "softmax" else f", {self.weighting}"
         if self.regime is None:
             return size
         return f"{size}, {'' if self.specified else 'the file says '}regime {self.regime}, beta {self.beta}"

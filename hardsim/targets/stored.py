@@ -175,7 +175,7 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     users = own_predicates(file)
     model = _read_network(document.field("model"), users)
     specification = document.field("specification")
-    program = read_program(specification, users)
+    program = replace(read_program(specification, users), weighting=model.weighting)
     if specification.has("regime"):
         specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
@@ -209,14 +209,11 @@ def _read_network(data: Reader, users: Users) -> Transformer:
         raise data.field("threshold").error("none: the network of a formula outputs exactly 0 or 1")
     if isinstance(model.temperature, LengthTable):
         raise data.field("temperature").error("an expression: the network of a formula has no table of temperatures")
-    softmax = {"softmax": "softmax"}.__getitem__
     for layer in data.field("layers").items():
         for head in layer.field("heads").items():
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")
             if head.has("weighting") or not data.has("weighting"):
-                head.field("weighting").choice(softmax, "softmax")
-    if data.has("weighting"):
-        data.field("weighting").choice(softmax, "softmax")
+                head.field("weighting").choice({"softmax": "softmax"}.__getitem__, "softmax")
     if model.bos:
         raise data.error("the softmax network of a formula, without a beginning of sequence")
     return model
@@ -233,7 +230,7 @@ def _read_options(options: Reader, file: FormulaFile, model: Transformer, progra
         raise options.field("single_head").error("false, since a layer has several heads")
     beta, fixed = read_beta(options.field("beta")), options.field("beta_for_all").boolean()
     assert not isinstance(model.temperature, LengthTable)  # which _read_network refuses
-    budget = Budget(beta, model.temperature, fixed)
+    budget = Budget(beta, model.temperature, fixed, model.weighting)
     counts = counting_of(program)
     if (options.field("counting").text() if options.has("counting") else None) != counts:
         raise options.field("counting").error(f"{counts or 'null'}, as the heads of the specification count")

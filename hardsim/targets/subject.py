@@ -22,7 +22,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.nesting import NestingDepth, nesting_depth
 from hardsim.lang.predicate import user_predicates
 from hardsim.network.columns import Defined, UserPredicate
-from hardsim.network.transformer import Schedule, Transformer
+from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind, Program, Weighting
@@ -37,6 +37,7 @@ from hardsim.targets.base import Target
 from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.result import (
     MPMATH,
+    RATIONAL,
     Answer,
     FormulaText,
     InputKind,
@@ -158,6 +159,11 @@ class Subject(Target):
         if self.one_network:
             # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
             self.model.inverse_temperature(n, n)
+
+    def arithmetic(self, engine: str) -> str:
+        """Return the name of the arithmetic in which an engine runs the network."""
+        rational = self.program.weighting is SoftWeighting.SPARSEMAX and not self.program.normed
+        return RATIONAL if rational else engine
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
@@ -292,7 +298,11 @@ class Subject(Target):
         if not self.exact and doubt:
             return NoProof(doubt)
         tied = next((head for head in self.program.heads if head.weighting in SIDES and found.may_tie(head)), None)
-        return found if tied is None else NoProof(f"head {tied.name} may have ties, which softmax does not break")
+        return (
+            found
+            if tied is None
+            else NoProof(f"head {tied.name} may have ties, which {self.program.weighting} does not break")
+        )
 
     @cached_property
     def argument(self) -> ProgramArgument:
@@ -397,6 +407,7 @@ class Subject(Target):
             beta=self.budget.beta if one else None,
             single_head=self.single_head,
             counting=self.counting,
+            weighting=program.weighting.value,
             bos=program.bos,
             specified=self.specified,
             given=self.given,

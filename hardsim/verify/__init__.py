@@ -33,6 +33,7 @@ from hardsim.verify.program_sections import (
     PROGRAM_CLAIM,
     PROGRAM_SECTIONS,
     PROGRAM_VERSIONS,
+    SPARSE_CLAIM,
     as_written_now,
 )
 from hardsim.verify.sections import (
@@ -215,7 +216,8 @@ def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaCheck
 
         return (check_layers if kind is _LAYERS else check_external)(document, shown)
     if of_program(document):
-        require(document["claim"] == PROGRAM_CLAIM, "claim: it is not the one that is checked")
+        claim = SPARSE_CLAIM if document["model"].get("weighting") == "sparsemax" else PROGRAM_CLAIM
+        require(document["claim"] == claim, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 
         return ProgramChecker(now)

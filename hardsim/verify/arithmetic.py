@@ -229,6 +229,35 @@ def worst(weights: list[Any], goal: int, colder: bool = False) -> int | None:
     return max(found, default=None)
 
 
+def sparse_worst(logits: list[Any], goal: int, _: bool = False) -> int | None:
+    """Return a bound of the weight on wrong values under sparsemax, over all words whose winner carries `goal`: 0 or 1,
+    in units of 1/GRID. The winner is the last selected position. Return None if no word has such a winner.
+
+    Sparsemax gives no weight to a logit that is 1 or more below another one: weights are max(x - t, 0) and add up to 1,
+    so t is at least the largest logit less 1. `logits` lists the local types of each position: selected or not, value,
+    logit."""
+    least, found = float("-inf"), None  # below all logits, and only compared with them
+    # The largest wrong logit: before the winner of any type, after it of types that are not selected.
+    any_type = [max((x for _, what, x in types if what != goal), default=least) for types in logits]
+    loose = [max((x for chosen, what, x in types if what != goal and not chosen), default=least) for types in logits]
+    before, behind = [least, *accumulate(any_type, max)], least
+    for at in range(len(logits) - 1, -1, -1):
+        wins = [x for selected, what, x in logits[at] if selected and what == goal]
+        if wins and min(wins) - max(before[at], behind) < 1:
+            return GRID
+        found = 0 if wins else found
+        if all(selected for selected, *_ in logits[at]):
+            break  # no winner stands before a position that is selected whatever its type
+        behind = max(behind, loose[at])
+    return found
+
+
+def sparse_distance(logits: list[int], scale: int, values: list[int], goal: int, _: Rational = 1) -> int:
+    """Return an upper bound of |attended value - goal| under sparsemax, in units of 1/GRID, for one row of attention
+    with logits in units of 1/scale: 0 if every value that has weight is the goal."""
+    return GRID * max(abs(value - goal) for x, value in zip(logits, values, strict=True) if max(logits) - x < scale)
+
+
 def worst_of_all(weights: list[Any], goal: int) -> int | None:
     """Return one upper bound of `worst` for all prefixes of the positions, in units of 1/GRID: for rows that see the
     first one, two, ... or all positions, also where none is selected and the last one wins. Return None if no winner

@@ -33,6 +33,10 @@ largest, since 2 tanh(x/2) <= x. A sum of such terms has the largest p and the l
 the terms with this r. The other terms are smaller from N0 on by the factor that they have at N0. Each inequality F n^s
 e^(-r n) <= L is checked at N0, where r N0 >= s is required, so that its left side falls.
 
+**Sparsemax** has exactly the weights of hard attention in a row if m g >= tau and its scores have no error: with t =
+(top score)/tau - 1/m the m largest weights are 1/m each, and those of the others max(0, score/tau - t) = 0. In all
+other rows its weights are at most 2 away. So where g >= tau in every row there are no errors at all.
+
 **Temperatures.** If 1/tau is not a rational number, or not a function of n, it lies between two of them. Then f g is at
 least the lower one times g, f eta is at most the upper one times eta, and nothing else depends on tau. The lower one
 may also be a function of n and log(n + 1).
@@ -115,6 +119,8 @@ class Law:
     answers: tuple[str, ...]
     distances: tuple[tuple[int, Value], ...]
     exact: bool
+    sparse: bool = False
+    """True if weights are those of sparsemax."""
 
 
 def up(x: Rational) -> Decimal:
@@ -263,6 +269,9 @@ class Recursion:
 
     def _row(self, keys: int, maxima: int | None, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
         self.signs.spend(40)
+        if self.facts.sparse:
+            fine = not eta and (gap is None or gap * (maxima or 1) * inverse[0] >= 1)
+            return NONE if fine else TWO
         leak, shared = NONE, NONE
         if gap is not None and keys != maxima:
             left = DOWN.subtract(down(gap), UP.multiply(TWO, eta))
@@ -480,6 +489,8 @@ class Induction:
             power = max([power, *([a] if k else []), *([b] if q else [])])
             if q and k:  # a product of errors is at most one of them
                 self._require(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
+        if self.facts.sparse:
+            return self._sparse(head, factor)
         factor = rounded(factor)
         steep, grows = self._one_above(self.steep)
         over, climb = factor * steep, errors.power + power + grows
@@ -510,6 +521,21 @@ class Induction:
             assert errors.rate is not None
             result.append((over, climb, errors.rate))
         return result
+
+    def _sparse(self, head: HeadLaw, factor: Fraction) -> list[tuple[Fraction, int, Fraction]]:
+        """Return no error for a head under sparsemax. Raises Rejected if a gap is not known to be at least the
+        temperature, or scores have an error (`factor`)."""
+        name = head.head.name
+        require(not factor, f"the scores of head {name} have an error, which sparsemax does not bound")
+        for place in self.facts.places:
+            facts = head.rows[place.order]
+            single = not isinstance(facts.visible, Ratio) and facts.visible == 1
+            require(facts.gaps or facts.equal or single, f"head {name} has rows without a known gap")
+            for gap in facts.gaps:
+                found = ratios.lower(of(of(self.sharp) * self.signs.least_of(gap, place)), self.domain)
+                message = f"the gap of head {name} is not known to be at least the temperature"
+                require(found is not None and found >= 1, message)
+        return []
 
     def _grows(self, sharp: Value | None, gap: Value, unit: Value) -> Fraction:
         """Return a lower bound of gap/(tau unit) for n >= start, where `unit` is n or log(n + 1); 0 if no positive one

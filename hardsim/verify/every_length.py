@@ -37,6 +37,10 @@ x). No position beyond the winner is selected. There are two cases, each with it
    (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), called `ramp`. From i to i + 1 the exponent grows by g (1 - 2/(i (i + 1))) >= g/2
    for i >= 2, and (i + 1)/2 grows by a factor of 1 + 1/(i + 1) <= e^(1/(i + 1)). So the ratio falls from i + 1 >= 2/g
    on.
+
+**Sparsemax** gives no weight to a key that loses 1 or more to another one. So a head has no error if g >= 1, where g is
+the least loss of a rival of the nearest position, on either side; or the g of a look-up or sign test above (a wrong
+position of a ramp loses at least g ((i - 1)^2 + 1)/i >= g). The series is `0`.
 """
 
 from __future__ import annotations
@@ -443,6 +447,10 @@ class EveryLengthChecker(FormulaChecker):
                     after[difference] = None
         taken = {value for _, value, *_ in types}
         backwards = claim["backwards"]
+        if self.sparse:
+            losses = (self._rate(before, 1, side, backwards, False), self._rate(after, 1, side, backwards, True))
+            rate = self._exact(name, min(losses))
+            return self._found(name, rate, "0", [[0 if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
         near, far = (OTHER - WINNER, LENGTH - OTHER) if backwards else (WINNER - OTHER, OTHER - 1)
         first = self._rate(before, near, side, backwards, False)
         require(first != 0, f"head {name}: positions that lose the tie are not known to fall behind the winner")
@@ -454,6 +462,11 @@ class EveryLengthChecker(FormulaChecker):
         if not before:  # No position has another value than the winner.
             error, series = 0, "0"
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
+
+    def _exact(self, name: str, rate: Fraction) -> Fraction:
+        """Return the least loss of wrong keys, in nats; raise Rejected unless sparsemax then gives them no weight."""
+        require(rate >= 1, f"head {name}: wrong positions are not known to lose 1 or more, so sparsemax may weigh them")
+        return rate
 
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
         """Return a lower bound g <= MOST_RATE of all quotients of a difference by `unit`; 0 if none that is positive is
@@ -501,6 +514,8 @@ class EveryLengthChecker(FormulaChecker):
             rates.append(self.lower(k, i) or Fraction(0))
         rate = min(rates)
         require(rate > 0, f"head {name}: other positions are not known to fall behind the looked-up one")
+        if self.sparse:
+            return self._found(name, self._exact(name, rate), "0", [[0, None] if number else [0, 0]] * len(CLASSES))
         turns = [[{None: 1} if one.even_i is even else {} for one in CLASSES] for even in (True, False)]
         series = NUMBER if number else ALTERNATING if values in turns else TABLE
         error = share(of_x(rate, series), ONE)
@@ -531,7 +546,10 @@ class EveryLengthChecker(FormulaChecker):
         rate = min(rates)
         require(rate > 0, f"head {name}: the number that it tests is not known to be away from 0")
         series = "ramp" if growing else "2x/(1 + 2x)"
-        error = ramp(rate) if growing else share(of_x(rate, series), ONE)
+        if self.sparse:
+            series, error = "0", int(self._exact(name, rate) < 1)
+        else:
+            error = ramp(rate) if growing else share(of_x(rate, series), ONE)
         own = [[None, 0] if one.even_i else [0, None] for one in CLASSES]
         wrong = [own[i - 1] if self.alone(side, i) else [error, error] for i in self.places]
         return self._found(name, rate, series, wrong)

@@ -12,6 +12,9 @@ If all positions of a length have the same query, one bound is tried for all of 
 position only if that does not suffice. If nothing depends on the length, the longest word stands for all
 (`_looks_back`).
 
+Under sparsemax a key whose logit is 1 or more below that of another key has no weight. There a bound is 0 if all keys
+with another value than the right one lose at least 1, and else as large as the values allow.
+
 The bounds in the certificate must be exactly the ones computed here.
 """
 
@@ -37,6 +40,8 @@ from hardsim.verify.arithmetic import (
     falls,
     most,
     require,
+    sparse_distance,
+    sparse_worst,
     too_large,
     words,
     worst,
@@ -409,7 +414,7 @@ class FormulaChecker(Claim, Costs):
         """Return two bounds (where the head should read 0, and where 1) that hold at all positions, if each sees the
         positions up to it (or from it on) and all have the same query; else None."""
         alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
-        if not self.together or way not in (("L", False), ("R", True)) or not alike:
+        if self.sparse or not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
         weights, far = self._weights(self._query(name, queries[0]), read[::-1] if way[1] else read, self.stretch[0])
         if far:
@@ -423,11 +428,14 @@ class FormulaChecker(Claim, Costs):
         return tuple(query.get(None, 0) for query in queries)
 
     def _weights(self, query: tuple[Any, ...], order: Any, stretch: Any) -> tuple[list[Any], bool]:
-        """Return the local types of each position as (selected, value, bounds of the weight), and whether logits had to
-        be scaled down. Scaled logits belong to a hotter temperature."""
+        """Return the local types of each position as (selected, value, bounds of the weight; under sparsemax: logit),
+        and whether logits had to be scaled down. Scaled logits belong to a hotter temperature."""
         self.spend(40 * (1 + len(query)) * sum(map(len, order)))
         logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
                   for types in order]  # fmt: skip
+        if self.sparse:
+            pairs = zip(order, logits, strict=True)
+            return [[(a, b, x) for (a, b, *_), x in zip(*pair, strict=True)] for pair in pairs], False
         far = too_large(chain(*logits), stretch)
         if far:
             # All logits times one factor: that is the same row at a hotter temperature.
@@ -447,7 +455,8 @@ class FormulaChecker(Claim, Costs):
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
             # Each position must be able to be unselected for that case to occur.
             cases = (weights, alone) if all(alone) else (weights,)
-            self.cache[known] = [most(worst(case, goal, far) for case in cases) for goal in (0, 1)]
+            judge = sparse_worst if self.sparse else worst
+            self.cache[known] = [most(judge(case, goal, far) for case in cases) for goal in (0, 1)]
         return list(self.cache[known])
 
     def _counted(self, name: str, claim: HeadClaim, queries: list[Combination], read: list[Any], i: int) -> list[Any]:
@@ -500,9 +509,9 @@ class FormulaChecker(Claim, Costs):
             near = slice(max(0, c - 1 - reach), max(c, 1) + reach)
             logits = [a + c * b for a, b in zip(fixed[near], slope[near], strict=True)]
             bit = 0 if kind == "number" else int(goal)
-            off = distance(logits, scale, values[near], goal, self.stretch[i - 1])
-            # One unit more for all weights outside the slice.
-            wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows)))
+            off = (sparse_distance if self.sparse else distance)(logits, scale, values[near], goal, self.stretch[i - 1])
+            # One unit more for all weights outside the slice; there are none under sparsemax.
+            wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows) and not self.sparse))
         return wrong
 
     def along(self, form: Combination, line: Combination) -> Combination:
@@ -688,7 +697,7 @@ class FormulaChecker(Claim, Costs):
         are looked up in the same way for the two counts that T compares; else None. The T next to the threshold fixes
         the difference of the counts, and with it the error of the difference."""
         names = [name for name in form if name in self.numbers]
-        if len(names) != 2 or sum(form[name] for name in names) or "" not in form:
+        if self.sparse or len(names) != 2 or sum(form[name] for name in names) or "" not in form:
             return None
         # `alike` describes the whole row: equal ones make equal errors for equal counts.
         (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)

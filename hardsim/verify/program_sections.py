@@ -13,6 +13,8 @@ PROGRAM_CLAIM = (
     "on the same side of model.threshold, or n times every output is nearest to the same integer if model.integers, or "
     "every output is the same number if there is neither"
 )
+SPARSE_CLAIM = PROGRAM_CLAIM.replace("softmax", "sparsemax")
+"""The claim about a network whose weighting is sparsemax."""
 PROGRAM_VERSION = 4
 """The version of new certificates of programs."""
 PROGRAM_VERSIONS = (3, PROGRAM_VERSION)
@@ -54,22 +56,30 @@ SPAN = row(integer, integer, integer, maybe(integer), maybe(integer), SHARE, ISO
 COUNT = many(lambda data, place: (text if type(data) is str else integer)(data, place), 1)
 HEAD = keys(name=text, mask=one_of(*MASKS), query=many(ROW), key=many(ROW), values=named(ROW))
 UNIT = keys(clip=truth, bias=rational, form=ROW, outs=ROW)
-MODEL = keys(
-    alphabet=many(text, 1),
-    bos=truth,
-    embedding=named(many(rational, 1)),
-    encodings=named(text),
-    layers=many(keys(heads=many(HEAD), units=many(UNIT), biases=ROW)),
-    outputs=many(text, 1),
-    read=one_of("every", "first", "last"),
-    threshold=maybe(rational),
-    integers=truth,
-)
+PARTS: dict[str, Shape] = {
+    "alphabet": many(text, 1),
+    "bos": truth,
+    "embedding": named(many(rational, 1)),
+    "encodings": named(text),
+    "layers": many(keys(heads=many(HEAD), units=many(UNIT), biases=ROW)),
+    "outputs": many(text, 1),
+    "read": one_of("every", "first", "last"),
+    "threshold": maybe(rational),
+    "integers": truth,
+}
+
+
+def model(data: Any, place: str) -> None:
+    """Require a network, whose weighting is stated if it is not softmax."""
+    stated = {"weighting": one_of("sparsemax")} if type(data) is dict and "weighting" in data else {}
+    keys(**PARTS, **stated)(data, place)
+
+
 CHECKED = {
     "lengths": many(integer),
     "start": maybe(integer),
     "temperature": lambda data, place: (many(text) if type(data) is list else text)(data, place),
-    "model": MODEL,
+    "model": model,
     "facts": keys(functions=many(text), counts=many(COUNT), spans=many(SPAN), one=maybe(WORLD), more=maybe(WORLD)),
 }
 LABELS = keys(version=text, source=keys(name=text, sha256=text), title=text, words=maybe(text))

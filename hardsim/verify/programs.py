@@ -226,7 +226,8 @@ class ProgramChecker(ShareSigns):
         outputs = tuple(self.model["outputs"])
         exactly_so = self.threshold is None and not self.model["integers"]
         distances = self._distances(claims["answers"])
-        facts = Law(self.world.places, self.coordinates, layers, outputs, distances, exactly_so)
+        sparse = self.model.get("weighting") == "sparsemax"
+        facts = Law(self.world.places, self.coordinates, layers, outputs, distances, exactly_so, sparse)
         for n in lengths:
             Recursion(self, facts, n, self._inverse(n)).run()
         if start is not None:

@@ -165,17 +165,25 @@ EACH_SYMBOL, EACH_PROPOSITION = {"embedding": named(many(rational, 1))}, {"embed
 proposition that holds, and (under the empty name) of 1."""
 
 
-def over(symbols: dict[str, Shape], sets: dict[str, Shape]) -> Shape:
+def over(symbols: dict[str, Shape], sets: dict[str, Shape], optional: dict[str, Shape] | None = None) -> Shape:
     """Return the shape of objects about words of symbols, or (with a key "props") about words of sets of
-    propositions."""
-    return lambda data, place: keys(**(sets if isinstance(data, dict) and "props" in data else symbols))(data, place)
+    propositions. They may have the `optional` keys."""
+
+    def check(data: Any, place: str) -> None:
+        given = data if isinstance(data, dict) else {}
+        more = {key: form for key, form in (optional or {}).items() if key in given}
+        keys(**(sets if "props" in given else symbols), **more)(data, place)
+
+    return check
 
 
+WEIGHTED = {"weighting": one_of("sparsemax")}
+"""The key for the weighting of a network, if that is not softmax."""
 CHECKED = {
     "min_n": integer,
     "max_n": lambda data, place: None if data is None else integer(data, place),
     "formula": over(SYMBOLS | FORMULA, SETS | FORMULA),
-    "model": over(SYMBOLS | EACH_SYMBOL | MODEL, SETS | EACH_PROPOSITION | MODEL),
+    "model": over(SYMBOLS | EACH_SYMBOL | MODEL, SETS | EACH_PROPOSITION | MODEL, WEIGHTED),
     "meaning": keys(coordinates=named(LITERAL), heads=named(head_claim)),
 }
 """The shapes of the sections that the claim is about."""
@@ -266,6 +274,7 @@ class Claim:
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
         require(model.get("alphabet", []) == self.alphabet, "model.alphabet differs from formula.alphabet")
         require(model.get("props", []) == [*self.props], "model.props differ from formula.props")
+        self.sparse = model.get("weighting") == "sparsemax"
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}

@@ -43,6 +43,7 @@ from hardsim.network.transformer import (
     Matrix,
     PositionTable,
     Schedule,
+    SoftWeighting,
     Transformer,
     rows_of,
 )
@@ -152,11 +153,12 @@ def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> Ex
     names = list(rows_of(model.alphabet, model.bos))
     arrays[EMBEDDING] = _matrix(model.embedding)
     scale, layers = _inverse_json(model.temperature), []
+    stated = {} if model.weighting is SoftWeighting.SOFTMAX else {"weighting": model.weighting.value}
     for number, layer in enumerate(model.layers):
         heads = []
         for place, head in enumerate(layer.heads):
             _put(arrays, f"layers.{number}.heads.{place}.", _head_arrays(head, d))
-            heads.append({"name": head.name, "mask": head.mask.value, "scale": scale})
+            heads.append({"name": head.name, "mask": head.mask.value, "scale": scale} | stated)
         mlp = None
         if layer.ffn.units or layer.ffn.biases:
             mlp = CLIP

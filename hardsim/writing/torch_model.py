@@ -13,10 +13,10 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
     outputs = x unembedding + unembedding_bias
 
 with norms before or after the sums, and in some networks parts that config.json names: norms of queries and keys, which
-are then turned by their positions; a soft cap C tanh(score / C), and less slope |i - j| for each score; windows; norms
-of what is added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and the scale,
-1/temperature, are functions of i and n, computed exactly (log, exp and sqrt in float64) and rounded to float64, as
-weights were, then to the dtype of the model.
+are then turned by their positions; a soft cap C tanh(score / C), and less slope |i - j| for each score; windows;
+sparsemax in place of softmax; norms of what is added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out.
+Position encodings and the scale, 1/temperature, are functions of i and n, computed exactly (log, exp and sqrt in
+float64) and rounded to float64, as weights were, then to the dtype of the model.
 """
 
 import json
@@ -81,7 +81,10 @@ class SoftHead(Parameters):
             places = torch.arange(y.shape[1], dtype=torch.float64)
             logits = logits - (float(self.config["slope"]) * (places[:, None] - places[None, :]).abs()).to(y)
         logits = logits.masked_fill(~seen, -torch.inf)
-        weights = torch.exp(logits - logits.amax(-1, keepdim=True))
+        logits = logits - logits.amax(-1, keepdim=True)
+        if self.config.get("weighting") == "sparsemax":
+            return (sparsemax(logits) @ v) @ self.w_o
+        weights = torch.exp(logits)
         return ((weights / weights.sum(-1, keepdim=True)) @ v) @ self.w_o
 
 
@@ -202,6 +205,14 @@ def activated(kind: str, z: Tensor, cap: Tensor | None) -> Tensor:
 def capped(x: Tensor, cap: str | None) -> Tensor:
     """Return C tanh(x / C) with a soft cap C, and x without one."""
     return x if cap is None else torch.tanh(x / float(Fraction(cap))) * float(Fraction(cap))
+
+
+def sparsemax(z: Tensor) -> Tensor:
+    """Return max(z - t, 0) in each row, with the t for which a row adds up to 1. A masked z is -inf."""
+    ranked = z.sort(-1, descending=True).values
+    sums, places = ranked.cumsum(-1), torch.arange(1, z.shape[-1] + 1).to(z)
+    k = (1 + places * ranked > sums).sum(-1, keepdim=True)
+    return torch.clamp(z - (sums.gather(-1, k - 1) - 1) / k, min=0)
 
 
 def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool, amplitude: str = "1") -> Tensor:

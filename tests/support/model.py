@@ -19,6 +19,7 @@ from hardsim.network.transformer import HiddenUnit as HiddenUnit
 from hardsim.network.transformer import Layer as Layer
 from hardsim.network.transformer import LengthTable as LengthTable
 from hardsim.network.transformer import Matrix as Matrix
+from hardsim.network.transformer import SoftWeighting as SoftWeighting
 from hardsim.network.transformer import Transformer as Transformer
 from hardsim.program.assemble import assemble as assemble
 from hardsim.program.hard_attention import Affine as Affine

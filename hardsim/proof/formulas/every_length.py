@@ -50,6 +50,10 @@ neighbours they are at most twice as many as the right ones: 2x/(1 + 2x). With k
 right position has a logit of at least s (i - 1)^2 and each of the at most (i + 1)/2 wrong ones at most -s, where s
 >= g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i from i + 1 >= 2/g on.
 
+Sparsemax. A key whose logit is 1 or more below that of another one has no weight (see `sparsemax`). So there is no
+error if every key with another value loses at least g >= 1 nats: all rivals of the nearest position, on either side and
+in any order; for a look-up k >= g; for a sign test by its g above, since (i - 1)^2 + 1 >= i for i >= 2.
+
 The second link has the same facts, with positions and lengths as symbols. An integer combination of counts, of i
 and of n is at least a threshold: that is one fact, in lowest terms, whatever the numbers are. Where i = 1 or i = n
 these values are substituted, so that both sides get the same terms. A predicate of a position, or of a count, is
@@ -75,7 +79,7 @@ from hardsim.lang.core import Core
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
-from hardsim.network.transformer import Terms, Transformer
+from hardsim.network.transformer import SoftWeighting, Terms, Transformer
 from hardsim.program.hard_attention import Program
 from hardsim.proof.formulas.arrays import NOTHING, above, ball, working_precision
 from hardsim.proof.formulas.facts import Column, Count, CountPredicate, Facts, Near, clip
@@ -91,6 +95,7 @@ from hardsim.records import short
 
 OTHER, WINNER = Ratio.variable("j"), Ratio.variable("w")
 
+EXACT = "0"
 SHARP = "x"
 LEMMA_6 = "2x/(1 + x)"
 TWICE = "2x/(1 + 2x)"
@@ -151,12 +156,12 @@ def nearest(task: HeadTask) -> BooleanHead:
     rivals = [_rivals(query, winner, entries) for query, winner in product(queries, entries)]
     before, beyond = ({rival.loss: None for some in rivals for rival in some if rival.beyond is side}
                       for side in (False, True))  # fmt: skip
-    found, failure = list[HeadArgument](), None
+    found, failure, exact = list[HeadArgument](), None, _sparse(task)
     try:
-        found.append(_argument(reading, before, beyond, name))
+        found.append((_exact_argument if exact else _argument)(reading, before, beyond, name))
     except NotProved as reason:
         failure = reason
-    if classes.beyond and before:
+    if classes.beyond and before and not exact:
         found += _long(reading, rivals, classes)
     if not found:
         raise failure or AssertionError
@@ -202,9 +207,9 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
     right = reading.rightmost
     away, far = (WINNER - OTHER, OTHER - 1) if right else (OTHER - WINNER, LENGTH - OTHER)
     near, back, end = ("w - j", "j - w", "j - 1") if right else ("j - w", "w - j", "n - j")
-    shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
+    shape = _shape(reading)
     if not before:
-        return HeadArgument(f"{shape}; it reads the same value everywhere", (), None, "0", 0.0)
+        return HeadArgument(f"{shape}; it reads the same value everywhere", (), None, EXACT, 0.0)
     nothing = f"head {name}: comparing coefficients gives no positive rate, for every length, at which"
     steps = _steps(reading, before, away, near, False)
     if not steps:
@@ -219,6 +224,37 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
     if two_sided is None or lemma is None:
         raise NotProved(f"{nothing} positions beyond the winner fall behind the winner", name)
     return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma)
+
+
+def _shape(reading: NearestReading) -> str:
+    """Return the position that a head looks for, in words."""
+    return f"the {'rightmost' if reading.rightmost else 'leftmost'} selected position, mask '{reading.mask}'"
+
+
+def _sparse(task: HeadTask) -> bool:
+    """Return True if the network's weighting is sparsemax."""
+    return task.state.model.weighting is SoftWeighting.SPARSEMAX
+
+
+def _exact_argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
+    """Return the inequalities by which no rival has weight under sparsemax. Raises NotProved if some rival is not known
+    to lose 1 or more to the winner."""
+    some = [_steps(reading, losses, Ratio.of(1), "1", side) for losses, side in ((before, False), (beyond, True))]
+    steps = None if None in some else tuple(step for part in some for step in part or ())
+    g = None if steps is None else min((step.rate for step in steps), default=None)
+    _require_exact(g if steps else Fraction(steps is not None), name)
+    return HeadArgument(_shape(reading), steps or (), g, EXACT, 0.0, exact=True)
+
+
+def _require_exact(g: Fraction | None, name: str) -> None:
+    """Raise NotProved unless g, the least loss of a wrong key, is at least 1."""
+    if g is None or g < 1:
+        known = "is not known to be positive" if g is None else f"is only known to be at least {g}"
+        raise NotProved(
+            f"head {name}: sparsemax is exact if wrong keys lose at least 1 over the temperature, and their loss "
+            f"{known} at every length",
+            name,
+        )
 
 
 SHARES = (Fraction(1), Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))
@@ -251,7 +287,7 @@ def _long(reading: NearestReading, rivals: Iterable[Sequence[Rival]], classes: C
     """Return the argument for long words alone, if there is one, else an empty list. The rivals before a winner and
     beyond it are summed over their parities, for the winner with the largest sum."""
     right, steps = reading.rightmost, list[Inequality]()
-    shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
+    shape = _shape(reading)
     worst, terms = arb(0), list[_Falling]()
 
     @cache
@@ -381,6 +417,10 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     classes.same(sizes, "the number of positions counted", head.name)
     text = "l(c) - l(j) = k (j - c)^2 with k ="
     steps, rate = _rates(task, classes, map(simplest, rates), 1, text, "(j - c)^2")
+    shape = f"the position whose number is the count, mask '{head.mask}'"
+    if _sparse(task):
+        _require_exact(rate, head.name)
+        return 0.0, HeadArgument(shape, steps, rate, EXACT, 0.0, exact=True)
     lemma = None
     with working_precision():
         x, g = ball(-rate).exp(), ball(rate)
@@ -394,7 +434,6 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
             lemma = above(size * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
             found = (x + 2 * x**4 + 3 * x**9 / (1 - x**7) ** 2) / (1 + x + x**4)
             bound, error = NUMBER, above(size * found.max(x**3 / (1 - x**5) ** 2))
-    shape = f"the position whose number is the count, mask '{head.mask}'"
     paper = LEMMA_7 if lemma else None
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
 
@@ -412,6 +451,8 @@ def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable
     classes = task.state.sites
     assert isinstance(classes, Classes)
     errors, argument = look_up_errors(task, rates, None, classes.sizes(task.head.mask), slope)
+    if _sparse(task):
+        return lambda site, d: 0.0
     rate = None if argument is None else argument.g
     known = rate is not None and all(size == classes.size for size in classes.sizes(task.head.mask))
 
@@ -460,7 +501,10 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     losses = ((scale * inverse).simplest for inverse in state.inverse)
     text = f"{'s' if growing else 'l(right) - l(wrong)'} >="
     steps, least = _rates(task, classes, losses, QUERY if growing else 1, text, "1/i" if growing else "1")
-    if growing:
+    if _sparse(task):
+        _require_exact(least, name)
+        error, bound = 0.0, EXACT
+    elif growing:
         # Queries at position 1 see one position and have no error.
         start = max(2, classes.beyond + 1 if classes.size == QUERY else 2)
         error = _ramp(least, start, name)
@@ -471,7 +515,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     # Where one position is visible its own value is read.
     alone = np.where([~even, even], 0.0, NOTHING)
     return np.where(classes.alone(head.mask), alone, error), HeadArgument(
-        shape, steps, least, bound, error, ramp=growing
+        shape, steps, least, bound, error, ramp=growing, exact=_sparse(task)
     )
 
 

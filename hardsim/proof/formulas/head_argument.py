@@ -49,7 +49,7 @@ from hardsim.proof.formulas.arrays import (
     working_precision,
 )
 from hardsim.proof.formulas.facts import HOLDS, SYMBOL, Column
-from hardsim.proof.formulas.nearest import Example, LocalType, NearestReading, head_worst_case
+from hardsim.proof.formulas.nearest import Example, Extremes, LocalType, NearestReading, head_worst_case
 from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.formulas.state import Attended, BooleanHead, CountHead, ExactColumn, HeadTask, Margins, Mean, State
 from hardsim.proof.shared.ratios import Ratio, common, simplest
@@ -197,7 +197,12 @@ def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Ratio
     return reading, [fixed for _, fixed, _ in parts], ends
 
 
-def nearest(task: HeadTask) -> BooleanHead:
+WorstCases = Callable[[Sites, NearestReading], tuple[Extremes, Extremes]]
+"""Function that bounds the weight of wrong values of a head that looks for the nearest position, where the specified
+value is 0 and where it is 1."""
+
+
+def nearest(task: HeadTask, worst_case: WorstCases = head_worst_case) -> BooleanHead:
     """Return the Boolean read by a head that looks for the nearest position where `select` holds, with its worst
     cases."""
     state = task.state
@@ -210,7 +215,7 @@ def nearest(task: HeadTask) -> BooleanHead:
     kinds = tuple(tuple(sorted((kind.key, kind.selected, kind.value) for kind in some)) for some in reading.types)
     queries = tuple(query for query, _ in task.plan.scores)
     signature = replace(reading, queries=(), keys=(), types=()), kinds, queries, tuple(forms)
-    extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading))
+    extremes = state.once("nearest", signature, lambda: worst_case(state.sites, reading))
     return replace(task.boolean(values, np.array([one.wrong for one in extremes])), reading=reading, extremes=extremes)
 
 
@@ -527,8 +532,9 @@ def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
     return task.boolean((values.get(0, 0), values.get(1, 1)), *bound(task, specified))
 
 
-def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
-    """Return the errors of a sign test at every site; see `SignBound`."""
+def sign_errors(task: HeadTask, specified: list[Any], share: WrongShare | None = None) -> Errors:
+    """Return the errors of a sign test at every site; see `SignBound`. `share` is `wrong_sign` by default."""
+    share = share or wrong_sign
     state, head, name = task.state, task.head, task.head.name
     factor, expected, offsets = multiple(task)
     keys = task.values(task.plan.scores[0][1], True)
@@ -550,8 +556,12 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
             if size < 0:
                 continue
             # Wrong keys have smaller logits, so their share falls as the size grows: a lower bound of the size is safe.
-            worst[bit, site] = wrong_sign(seen, bit, lower(size * factor * state.inverse[site]))
+            worst[bit, site] = share(seen, bit, lower(size * factor * state.inverse[site]))
     return worst, None
+
+
+WrongShare = Callable[[Mapping[Rational, int], int, Fraction], float]
+"""Function with the arguments and the result of `wrong_sign`."""
 
 
 def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import groupby
 from typing import Any, assert_never
 
@@ -32,7 +33,7 @@ from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
-from hardsim.network.transformer import FeedForward, HiddenUnit, Terms, Transformer
+from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, Terms, Transformer
 from hardsim.program.hard_attention import Program, ProgramLayer, Unit
 from hardsim.proof.formulas.account import account_of
 from hardsim.proof.formulas.facts import Column, Facts, TooLarge, clip
@@ -47,6 +48,7 @@ from hardsim.proof.formulas.head_argument import (
 )
 from hardsim.proof.formulas.nearest import LocalType, NearestReading
 from hardsim.proof.formulas.sites import Sites
+from hardsim.proof.formulas.sparsemax import sparse_apart, sparse_look_up, sparse_worst_case, sparse_wrong_sign
 from hardsim.proof.formulas.state import Attended, BooleanHead, Counted, CountHead, ExactColumn, Margins, State
 from hardsim.proof.shared.ratios import common
 from hardsim.proof.shared.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -548,6 +550,14 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
 
 NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
 """Bounds of heads and clips that are computed site by site."""
+SPARSE = Argument(
+    partial(nearest, worst_case=sparse_worst_case),
+    sparse_look_up,
+    sparse_apart,
+    partial(sign_errors, share=sparse_wrong_sign),
+    lattice_margins,
+)
+"""Bounds of heads and clips under sparsemax, computed site by site."""
 
 
 def prove_network(
@@ -558,7 +568,8 @@ def prove_network(
     fault = arithmetic_fault()
     if fault is not None:
         return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
-    return walked(model, program, Facts(sites, model.alphabet), NUMERIC, report)
+    argument = SPARSE if model.weighting is SoftWeighting.SPARSEMAX else NUMERIC
+    return walked(model, program, Facts(sites, model.alphabet), argument, report)
 
 
 def prove(

@@ -23,6 +23,9 @@ rate, and for other terms `n^(b - p) e^(-s n)` is at most its value at N0, if it
 inequality has the form `F n^s e^(-r n) <= M`: its left side falls where n r >= s, so it is checked at such an N0
 and holds ever after.
 
+Sparsemax has no errors at all where `f g >= 1` in every row (`run.sparsemax`), so that the temperature may be the gap
+itself: f = 1/(M n^-k) for gaps of at least M n^-k.
+
 Only bounds of f are used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the
 upper one for `f eta`; where tau has log, sqrt or exp these come from `monotone`. Below N0 the recursion itself is
 run, length by length, at the same temperature. All numbers are exact rationals or rounded up; sizes, gaps and
@@ -42,7 +45,7 @@ from hardsim.kept import Keeping, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.network.transformer import Schedule
+from hardsim.network.transformer import Schedule, SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.programs.lattice import times
 from hardsim.proof.programs.law import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
@@ -111,6 +114,9 @@ class HeadDecay(Record):
     logarithms: Exact | None = None
     """Factor of log(n + 1) in a lower bound of gap over temperature, for rows where that quotient grows only like
     the logarithm; None if there are no such rows."""
+    least: Exact | None = None
+    """For sparsemax: lower bound of gap over temperature, at least 1, so that the weights are those of hard attention;
+    None if all visible scores are equal, and for softmax."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -511,11 +517,17 @@ class Induction:
         grown = None if error.fading is None else error.fading.grown(power + steep)
         if factor:
             self.require(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
-        rate, logarithms, gaps = self._rate(head, known)
+        sparse = self.program.weighting is SoftWeighting.SPARSEMAX
+        rate, logarithms, gaps = (None, None, ()) if sparse else self._rate(head, known)
         unique = all(row.unique for row in known.rows.values())
         if head.weighting is not Weighting.AVERAGE and not all(row.one_value(head) for row in known.rows.values()):
             raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
+        if sparse:
+            # No layer before has an error, so the scores have none.
+            gaps, over_tau = self._quotient(head, known)
+            self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, None, ZERO, 0, least=over_tau))
+            return WeightStep(tuple(sizes), PowerBound(ZERO, 0), PowerBound(ZERO, 0), None, ())
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power, logarithms))
         # The factor e covers e^(2 f eta) with f eta <= 1/2.
         leak = 2 * EULER if factor else Fraction(2)
@@ -530,6 +542,20 @@ class Induction:
             result.append((over, grown))
         exponent = power + steep + error.power
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
+
+    def _quotient(self, head: Head, known: HeadLaw) -> tuple[tuple[str, ...], Fraction | None]:
+        """Return the gaps of a head, as texts, and the least lower bound of gap/tau. Raises NotProved if it is not at
+        least 1."""
+        found: dict[Value, Fraction] = {}
+        for place in self.law.world.places:
+            for value in map(place.least, known.rows[place.order].gaps):
+                ratio = lower(Ratio.of(self.sharp.least) * value, _from(self.start))
+                if ratio is None or ratio < 1:
+                    known_ratio = "not known to be positive" if ratio is None else f"only known to be at least {ratio}"
+                    raise NotProved(f"head {head.name}: sparsemax is exact if the gap over the temperature is at least "
+                                    f"1, and for the gap {value} it is {known_ratio}")  # fmt: skip
+                found[value] = ratio
+        return tuple(map(str, _least_of([*found], _from(self.start)))), min(found.values(), default=None)
 
     def _rate(self, head: Head, known: HeadLaw) -> tuple[Fraction | None, Fraction | None, tuple[str, ...]]:
         """Return lower bounds of gap/tau for the rows of a head: over n, for the rows where such a bound is known, and
@@ -646,8 +672,8 @@ class DecayClaim(Keeping):
 
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every
-    gap is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through.
-    If no row has a gap, the temperature is 1."""
+    gap is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through. For
+    sparsemax it is at `1/(C n^k)`, 1/C that constant. If no row has a gap, the temperature is 1."""
     if tau is not None:
         return _given(claim, tau)
     try:
@@ -656,6 +682,9 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
         return ProgramArgument(None, reason=failure.reason)
     if gap is None:
         return claim.argument(InverseTemperature.known(1), Arith.of(1))
+    if claim.program.weighting is SoftWeighting.SPARSEMAX:
+        # At length 1, which has a law of its own, the gap may be smaller.
+        return _searched(claim, -gap.power, constants=(1 / gap.factor, *GRID))[1]
     return _searched(claim, 1 - gap.power)[1]
 
 
@@ -671,13 +700,15 @@ def argue_with_logarithm(claim: DecayClaim) -> tuple[Fraction | None, ProgramArg
     return _searched(claim, -gap.power, parse_arith("log(n+1)"))
 
 
-def _searched(claim: DecayClaim, power: int, *more: Arith) -> tuple[Fraction | None, ProgramArgument]:
-    """Return the argument at `1/(C n^power more)`, and the first C of `GRID` at which it goes through (None if none
-    does)."""
+def _searched(
+    claim: DecayClaim, power: int, *more: Arith, constants: Sequence[Fraction] = GRID
+) -> tuple[Fraction | None, ProgramArgument]:
+    """Return the argument at `1/(C n^power more)`, and the first C of the `constants` at which it goes through (None if
+    none does)."""
     found, n = ProgramArgument(None, reason="no temperature was tried"), parse_arith("n")
-    for constant in GRID:
+    for constant in constants:
         factors = [Arith.of(constant)] * (constant != 1) + [n if power == 1 else n**power] * (power > 0)
-        tau = 1 / reduce(mul, [*factors, *more] or [Arith.of(1)])
+        tau = 1 / reduce(mul, parts) if (parts := [*factors, *more]) else Arith.of(1)
         sharp = InverseTemperature.of(tau)
         # A temperature that fails at a short length is not worth the induction.
         if all(claim.holds(sharp, short) for short in claim.lengths(4)):

@@ -87,6 +87,8 @@ class HeadArgument(Record):
     """Bound of the paper's lemma as a number, rounded up; None without a lemma."""
     ramp: Unwritten[bool] = False
     """True if the bound is a maximum over positions, since the keys grow with the position."""
+    exact: bool = False
+    """True if there is no error because sparsemax gives wrong positions no weight."""
 
     @property
     def summary(self) -> str:

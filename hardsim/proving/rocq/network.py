@@ -10,7 +10,7 @@ from hardsim.lang.predicate import OwnPredicate
 from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Mask
-from hardsim.network.transformer import AttentionHead, Layer, LengthTable, Transformer
+from hardsim.network.transformer import AttentionHead, Layer, LengthTable, SoftWeighting, Transformer
 from hardsim.proving.rocq.conditions import LENGTH, VALUE, condition, multiple, operation
 from hardsim.proving.rocq.surface import atoms_of
 from hardsim.proving.rocq.syntax import applied, comment, integer, listed, matrix, not_covered, rational, truth
@@ -90,6 +90,8 @@ def network_text(model: Transformer, users: Mapping[str, OwnPredicate]) -> str:
     naming the part, if the library does not have a part of it."""
     if model.bos or model.threshold is not None:
         raise not_covered("a network with a beginning of sequence or a threshold")
+    if model.weighting is not SoftWeighting.SOFTMAX:
+        raise not_covered(f"{model.weighting} (--weighting)")
     atoms, over_letters = atoms_of(model.alphabet), truth(not isinstance(model.alphabet, Valuations))
     coordinates = ", ".join(f"{number} {name}" for number, name in enumerate(model.coordinates))
     encodings = []

@@ -100,6 +100,7 @@ class CompiledInput(ModelInput, FormulaInput):
             "--regime": (options.regime, (None, facts.regime)),
             "--beta": (options.beta, (None, facts.beta)),
             "--tau": (options.tau, (None, self.made.model.temperature)),
+            "--weighting": (options.weighting, (None, self.made.model.weighting)),
             "--at": (options.at, (None, facts.at)),
             "--single-head": (options.single_head, (False, facts.single_head)),
             "--counting": (options.counting, (None, facts.counting)),
