@@ -47,13 +47,13 @@ GAP_COLUMNS = columns(
 ANY = "any"
 """Table cell for a temperature without an upper limit: no row of attention has two different scores."""
 RATE_COLUMNS = columns(
-    "<input", "<gap(n)\nat least", "a", "<proved at\ngap(n)/(a log(n + 1))",
+    "<input", "<gap(n)\nat least", "a", "<proved at\ngap(n)/(a log(n+1))",
     "<proved at\n1/(C n^(k+1))",
 )  # fmt: skip
 RATE = (
     "Every length: gap(n) is derived from the weights; n >= 2 is the length with its padding. For general heads, ties "
     f"included, the theorem gives a temperature of rate {THEOREM}, without a constant. Two temperatures are tried for "
-    "every length: gap(n)/(a log(n + 1)), which has that rate, with the least a of a grid; and, if gap(n) falls as "
+    "every length: gap(n)/(a log(n+1)), which has that rate, with the least a of a grid; and, if gap(n) falls as "
     "n^-k, 1/(C n^(k+1)), at which errors fall exponentially."
 )
 """Text printed above the table of rates."""

@@ -22,7 +22,7 @@ from tests.support.clusters import PATIENCE, Cluster, awaited, gone, living, loc
 from tests.support.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
-WORDS = ("--max-n", "6", "--exhaustive", "100", "--samples", "90", "--seed", "11")
+WORDS = ("--max-n", "6", "--exhaustive", "60", "--samples", "50", "--seed", "11")
 
 
 @pytest.fixture(scope="module")
