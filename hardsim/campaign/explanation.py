@@ -27,7 +27,7 @@ from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import written_word
 from hardsim.network.numbers import ONE
 from hardsim.program.hard_attention import Affine, Head, Program, Unit
-from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.program.regimes import DEFAULT_REGIME, NAMED
 from hardsim.run.forward import Trace
 from hardsim.run.soft import bounds
 from hardsim.targets.result import AUTO, FLOAT64, Answer, Word, settled
@@ -195,7 +195,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     options: dict[str, str | None] = {}
     file, budget = subject.formula, subject.budget if subject.one_network else None
     if budget is not None and file is not None:
-        regime = REGIMES.get(subject.program.regime, REGIMES[DEFAULT_REGIME])
+        regime = NAMED.get(subject.program.regime, NAMED[DEFAULT_REGIME])
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
         options["--tau"] = None if budget.temperature == regime.temperature else str(budget.temperature)
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position

@@ -81,10 +81,14 @@ def judge(
         return Verdict.UNDECIDED, f"{no_answer(stuck, total)}; the others agree"
     # Only `auto` chooses the arithmetic word by word.
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
+    how = HOW[engine]
+    # Networks with layer norms are not run in float64.
+    if engine == AUTO and escalated == sum(length.words for length in lengths):
+        how, in_balls = HOW[BALL], ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
     tried = words_tried(lengths, max_n, "judged word" if judged else "word", least, counted)
-    return verdict, f"{tried}, {HOW[engine]}{in_balls}{claim}"
+    return verdict, f"{tried}, {how}{in_balls}{claim}"
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:

@@ -12,7 +12,7 @@ from hardsim.cli.session import Session, session
 from hardsim.measuring.export import export_of
 from hardsim.options.table import ALL, Request
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
-from hardsim.program.regimes import PROVEN
+from hardsim.program.regimes import EVERY
 from hardsim.report.precision import print_precision
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.inputs.base import Input
@@ -41,7 +41,7 @@ def _options(request: Request, given: Input) -> list[ModelOptions]:
         request.require_stored(given)
     found = request.options()
     if given.regimes and request.regime == ALL:
-        return [replace(found[0], regime=name) for name in PROVEN]
+        return [replace(found[0], regime=name) for name in EVERY]
     return found[:1]
 
 

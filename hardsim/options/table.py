@@ -219,10 +219,11 @@ class Request:
         "--regime R",
         brief="check prove eval show trace compile export precision report",
         also="words bound",
-        values=("temperature", "position", "causal-temperature", "causal-position", "none", ALL),
+        values=("temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", ALL),
     )("""
         How softmax is made sharp; all means every way. The ways are temperature (the default), position,
-        causal-temperature and causal-position; none is plain softmax, right up to a length that grows with beta.""")
+        causal-temperature, causal-position, and for counts layer-norm, which needs none; none is plain softmax,
+        right up to a length that grows with beta.""")
     beta: Fraction | None = option("--beta B", also=ASKING, kind=kinds.BETA)("""
         Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison adds
         up many look-ups; proved sharp enough).""")
@@ -421,11 +422,11 @@ class Request:
         position, the counting or the engine is unknown; SourceError if the temperature is no expression."""
         from hardsim.lang.arith import parse_arith
         from hardsim.network.transformer import SoftWeighting
-        from hardsim.program.regimes import PROVEN, REGIMES
+        from hardsim.program.regimes import EVERY, NAMED
         from hardsim.targets.base import ModelOptions
 
-        if self.regime is not None and self.regime not in (ALL, *REGIMES):
-            raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")
+        if self.regime is not None and self.regime not in (ALL, *NAMED):
+            raise unknown("regime", self.regime, (*NAMED, ALL), f"; '{ALL}' means {', '.join(EVERY)}")
         for name in ("at", "counting", "dialect"):
             value, (one, other) = getattr(self, name), OPTIONS[name].choices
             if value not in (None, one, other):
@@ -436,7 +437,7 @@ class Request:
         if self.engine not in ENGINES:
             raise unknown("engine", self.engine, ENGINES)
         at, method = cast(Any, self.at), cast(Any, self.counting)
-        regimes = PROVEN if self.regime == ALL else (self.regime,)
+        regimes = EVERY if self.regime == ALL else (self.regime,)
         weighting = None if self.weighting is None else SoftWeighting(self.weighting)
         return [
             ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting)

@@ -23,7 +23,7 @@ from hardsim.proof.shared.result import NoProof
 from hardsim.targets.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged
 from hardsim.targets.external import External
 from hardsim.targets.network_outputs import NetworkEngine
-from hardsim.targets.result import FLOAT64, Word
+from hardsim.targets.result import AUTO, FLOAT64, Word
 
 Named: TypeAlias = Literal["formula", "specification", "exact network"]
 NAMES: Final[tuple[Named, ...]] = ("formula", "specification", "exact network")
@@ -83,7 +83,7 @@ class Answers:
         target = self.made.source
         if isinstance(target, NoProof):
             return False
-        (one,) = evaluate(target, [judged[0]], CheckOptions(engine=FLOAT64))
+        (one,) = evaluate(target, [judged[0]], CheckOptions(engine=AUTO if target.program.normed else FLOAT64))
         return one.decided and one.soft != one.hard
 
     def _read(self, low: Any, high: Any) -> Any:

@@ -252,6 +252,8 @@ class Structure:
 def structure_of(model: Transformer, program: Program, layout: ExportLayout, core: Core, users: Users) -> Structure:
     """Return the structure of a formula's network. Raises NotProved where its facts do not suffice for an enclosure
     of all words of a length."""
+    if model.normed:
+        raise NotProved("bounds for all words of a length do not cover layer norms")
     # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
     if not general.proved:

@@ -22,7 +22,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.reals import lower
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Head, Kind, Program
-from hardsim.program.regimes import REGIMES
+from hardsim.program.regimes import LAYER_NORM, NAMED, REGIMES
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
@@ -107,15 +107,18 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     """Return the budget of a program: the regime's temperature and the default beta of the program's weighting, unless
     `beta` or `tau` is given. Raises InputError if beta is not positive, if tau is given but the regime fixes the
     temperature, or if tau depends on a variable that the regime does not have."""
-    regime, weighting = REGIMES[program.regime], program.weighting
+    regime, weighting = NAMED[program.regime], program.weighting
     default = SPARSEMAX_BETA if weighting is SoftWeighting.SPARSEMAX else DEFAULT_BETA
+    if beta is not None and regime is LAYER_NORM:
+        message = f"heads of regime '{regime.name}' have no scores, so --beta does not apply"
+        raise InputError(message, "Leave out --beta; --norm-epsilon is the number that limits this regime.")
     if beta is not None and beta <= 0:
         raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {default}.")
     if tau is not None and regime.variable is None:
         able = ", ".join(name for name, other in REGIMES.items() if other.variable)
         raise InputError(
             f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
-            hint=f"Use --beta here, or --tau in one of the regimes {able}.",
+            hint=f"Use {'--beta here, or ' * (regime is not LAYER_NORM)}--tau in one of the regimes {able}.",
         )
     if tau is not None and (external := sorted(tau.variables - {regime.variable})):
         reason = "does not know n" if external == ["n"] else "has one temperature for the whole word"

@@ -111,7 +111,8 @@ def read_ahat(document: Reader) -> AhatFile:
         sharpness = None
     else:
         sharpness = read_sharpness(document.field("sharpness")) if document.has("sharpness") else None
-        program = read_program(document.field("program"), users, once=sharpness is not None)
+        place = document.field("program")
+        program = read_program(place, users, once=sharpness is not None and not _normed(place))
         program = replace(program, weighting=store.read_weighting(document))
         sharpness = sharpness and replace(sharpness, weighting=program.weighting)
         soft = document.has("temperature")
@@ -135,6 +136,12 @@ def read_ahat(document: Reader) -> AhatFile:
         blank=blank,
         compiled=_read_origin(document.field("compiled")) if document.has("compiled") else None,
     )
+
+
+def _normed(program: Reader) -> bool:
+    """Return True if a layer of a program states a norm. Norms write every coordinate in every layer."""
+    layers = program.field("layers").items() if program.has("layers") else ()
+    return any(layer.has(key) for layer in layers for key in store.NORMS)
 
 
 def _read_origin(data: Reader) -> Origin:

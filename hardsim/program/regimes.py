@@ -170,7 +170,18 @@ REGIMES: dict[str, Regime] = {
 }
 
 PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
-"""The regimes that the theory proves correct; `--regime all` means these."""
+"""The regimes above that the theory proves correct."""
+LAYER_NORM = Regime(
+    "layer-norm",
+    "layer norm (ours)",
+    "plain softmax, no position encodings but a beginning of sequence; layer norms make means Booleans (counts only)",
+)
+"""The regime whose heads have no scores: they take means, and a norm after each layer makes numbers of any size
+Booleans (see `compiling.from_ltl.layer_norm`). None of the attributes about scores matters."""
+NAMED = REGIMES | {LAYER_NORM.name: LAYER_NORM}
+"""All regimes by name."""
+EVERY = (*PROVEN, LAYER_NORM.name)
+"""The regimes that `--regime all` means: those that are right at every length."""
 
 
 DEFAULT_REGIME = "temperature"
@@ -178,6 +189,6 @@ DEFAULT_REGIME = "temperature"
 
 def regime_named(name: str) -> Regime:
     """Return the regime with this name. Raises InputError if there is no such regime."""
-    if name not in REGIMES:
-        raise InputError(f"unknown regime '{name}'", hint=f"The regimes are: {', '.join(REGIMES)}.")
-    return REGIMES[name]
+    if name not in NAMED:
+        raise InputError(f"unknown regime '{name}'", hint=f"The regimes are: {', '.join(NAMED)}.")
+    return NAMED[name]

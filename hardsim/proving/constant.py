@@ -33,7 +33,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
-from hardsim.program.regimes import REGIMES
+from hardsim.program.regimes import NAMED
 from hardsim.proof.formulas.network import prove
 from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.sharpness import OneNetwork
@@ -57,7 +57,7 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         return None
     budget, mismatch = subject.budget, result.mismatch
     # Hahn's limit needs logits in a range that does not depend on the length: constant temperature, bounded encodings.
-    if budget.temperature.variables or not REGIMES[subject.program.regime].bounded:
+    if budget.temperature.variables or not NAMED[subject.program.regime].bounded:
         return None
     # Uniform heads do not depend on the temperature.
     kinds = {head.kind for head in subject.program.heads if not head.uniform}

@@ -36,7 +36,7 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_word
-from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.program.regimes import DEFAULT_REGIME, NAMED
 from hardsim.records import NOTHING, short
 from hardsim.report.network import least, print_brackets, print_judged, print_margins
 from hardsim.report.screen import GAP, Screen, columns, tried_text
@@ -167,12 +167,14 @@ def model_line(facts: ModelFacts) -> str:
     """Return the facts of a network on one line: regime, temperature and beta, then sizes."""
     parts = []
     if facts.regime is not None and not facts.specified:
-        parts += [f"temperature {facts.temperature}", f"the file says regime {facts.regime} and beta {facts.beta}"]
+        beta = "" if facts.beta is None else f" and beta {facts.beta}"
+        parts += [f"temperature {facts.temperature}", f"the file says regime {facts.regime}{beta}"]
     elif facts.regime is not None:
-        parts += [f"regime {facts.regime}", f"temperature {facts.temperature}", f"beta {facts.beta}"]
+        parts += [f"regime {facts.regime}", f"temperature {facts.temperature}"]
+        parts += [] if facts.beta is None else [f"beta {facts.beta}"]
     elif facts.beta is not None:
         parts += [f"temperature {facts.temperature}", f"beta {facts.beta}", "not a hardsim regime"]
-    if facts.beta is not None:
+    if facts.beta is not None or facts.regime is not None:
         parts += [f"counting by {facts.counting}"] if facts.counting else []
         parts += [f"read at the {facts.at} position"]
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
@@ -570,7 +572,7 @@ class Listing:
 
     def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False, networks: bool = False) -> None:
         self.screen, self.begun, self.headed, self.apart = screen, False, False, False
-        suffix = max(map(len, REGIMES)) + len(", regime ") if regimes else 0
+        suffix = max(map(len, NAMED)) + len(", regime ") if regimes else 0
         widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
         self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
         kept = 2 + len(self.headers)

@@ -12,7 +12,7 @@ from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_
 from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
 from hardsim.program.hard_attention import Head, ProgramLayer
-from hardsim.program.regimes import REGIMES
+from hardsim.program.regimes import NAMED
 from hardsim.records import (
     Embedded,
     Exact,
@@ -198,7 +198,9 @@ class ModelReport(SubjectRecord):
     def core(self) -> tuple[Meaning, ...]:
         """Meaning of each coordinate of the core: letters, and coordinates that layers write."""
         program = self.subject.program
-        letters = [(one.name, where_held(one.symbols, program.alphabet)) for one in program.letters]
+        # Under norms the embedding has a number other than 0 for every symbol: names and meanings say more.
+        shown = () if program.normed else program.letters
+        letters = [(one.name, where_held(one.symbols, program.alphabet)) for one in shown]
         return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
 
     @property
@@ -341,7 +343,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program, size = report.subject.facts, report.subject.program, report.automaton
     # The labels of an edited file are its own claims.
     unsure = "" if facts.specified else SAYS
-    regime = REGIMES[program.regime]
+    regime = NAMED[program.regime]
     # The summary names the regime's own temperature, and --tau or the file may have another.
     other = "" if facts.temperature == str(regime.temperature) else f"; here at temperature {facts.temperature}"
     return [
@@ -356,8 +358,8 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
         ("automaton", None if size is None else size.reason or f"minimal, {plural(size.states or 0, 'state')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
-        ("beta", f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
-        ("encodings", _encodings(report)),
+        ("beta", None if facts.beta is None else f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
+        ("encodings", _encodings(report) or None),
         ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision) or None),
     ]  # fmt: skip
 

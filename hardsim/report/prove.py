@@ -250,7 +250,7 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
     proved."""
     screen.raw()
     if tables:
-        for text in METHOD:
+        for text in METHOD if any(head.argument is not None for head in proof.heads) else ():
             screen.line(*prose(f"  {text}"))
         for heads in alike(proof):
             _print_heads(screen, heads)

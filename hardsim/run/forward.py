@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from math import isqrt
+from math import isqrt, lcm
 from operator import add
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
+from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
 from hardsim.run.attention import WordHead, exponentials
@@ -223,17 +224,21 @@ class Forward(Generic[T]):
         """Return (x - mean) / sqrt(variance + epsilon). Raises InputError if that is 0 / 0."""
         d, arithmetic = len(row), self.arithmetic
         if all(map(is_exact, row)):
-            mean = Fraction(sum(row), d)
-            row = [value - mean for value in row]
-            square = sum(value * value for value in row) / d + epsilon
+            # Over one denominator, integers are added: most coordinates are 0, and Fractions are slow.
+            over = lcm(*{value.denominator for value in row})
+            whole = [value.numerator * (over // value.denominator) if value else 0 for value in row]
+            if total := sum(whole):
+                whole, over = [value * d - total for value in whole], over * d
+            square = Fraction(sum(value * value for value in whole), d * over * over) + epsilon
             if not square:
                 message = "a layer norm with epsilon 0 divides by 0: the coordinates of a position are all equal"
                 raise InputError(message, "Give the norm a positive epsilon, or the row a coordinate that differs.")
             root = rational_root(square)
             if root is not None:
-                return [value / root for value in row]
+                found = {value: plain(value / (root * over)) for value in set(whole)}
+                return [found[value] for value in whole]
             divisor = arithmetic.sqrt(arithmetic.number(square))
-            return [arithmetic.number(value) / divisor if value else 0 for value in row]
+            return [arithmetic.number(Fraction(value, over)) / divisor if value else 0 for value in whole]
         numbers = [lift(arithmetic, value) for value in row]
         size = arithmetic.number(d)
         middle = arithmetic.total(numbers) / size

@@ -119,20 +119,22 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                 moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
                 values[head.name, out] = moved
                 attended[out] += moved
-        attended = dict(_normalized(attended, layer.norm_1))
-        errors = _normalized(_feed_forward(layer, seen, attended), layer.norm_2)
-        found.append(LayerBounds(attended, errors, distances, etas, values))
+        # A root is replaced only before a norm with epsilon 0, which undoes it, or at the end.
+        attended = dict(_normalized(attended, layer.norm_1, slack=layer.norm_2 is None))
+        errors = _normalized(_feed_forward(layer, seen, attended), layer.norm_2, slack=False)
+        shown = _normalized(attended, layer.norm_1, True), _normalized(errors, layer.norm_2, True)
+        found.append(LayerBounds(*shown, distances, etas, values))
     return Bounds(tuple(found))
 
 
-def _normalized(errors: Errors, epsilon: Fraction | None) -> Errors:
+def _normalized(errors: Errors, epsilon: Fraction | None, slack: bool) -> Errors:
     """Return the errors after a norm, if there is one. A norm is no Lipschitz function: of different rows it may make
-    any two rows of mean square at most 1, whose coordinates are at most sqrt(d). `NORM_SLACK` covers a root that exact
-    hard attention replaces by a rational."""
+    any two rows of mean square at most 1, whose coordinates are at most sqrt(d). `slack` covers a root that exact hard
+    attention replaces by a rational."""
     if epsilon is None:
         return errors
     apart = 2 * (isqrt(len(errors)) + 1) if any(errors.values()) else 0
-    return {name: ZERO if name == ONE else apart + NORM_SLACK for name in errors}
+    return {name: ZERO if name == ONE else apart + slack * NORM_SLACK for name in errors}
 
 
 def _reach(form: Affine, errors: Errors) -> Fraction:

@@ -27,7 +27,7 @@ from hardsim.network.transformer import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.program.regimes import PARITY, REGIMES, Regime
+from hardsim.program.regimes import LAYER_NORM, NAMED, PARITY, REGIMES, Regime
 from hardsim.targets.subject import own_predicates
 
 SAYS = "the file says: "
@@ -70,8 +70,10 @@ def relabelled(
             replaced without a remark.
     """
     names, stated = regimes_of(program, temperature), program.regime
+    if program.normed:
+        names = [LAYER_NORM.name]
     for name in names if file is not None else ():
-        made = _compiled(file, REGIMES[name], single_head, counting) if file is not None else None
+        made = _compiled(file, NAMED[name], single_head, counting) if file is not None else None
         made = made and replace(made, weighting=program.weighting)
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:

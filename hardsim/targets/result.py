@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 
 from hardsim.errors import InputError, OutOfRange
-from hardsim.program.regimes import REGIMES
+from hardsim.program.regimes import NAMED
 from hardsim.records import (
     Exact,
     Natural,
@@ -36,7 +36,7 @@ InputKind: TypeAlias = Annotated[
     one_of(*get_args(Opened)),
     "A formula, a program, a hard-attention model, a regular expression, an automaton, or an external network.",
 ]
-Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
+Regime: TypeAlias = Annotated[str, one_of(*NAMED)]
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
 RATIONAL = "rational"
 """The arithmetic of a network all of whose values are rationals, whichever engine was asked for."""

@@ -31,7 +31,7 @@ from hardsim.program.file import (
     read_program,
 )
 from hardsim.program.hard_attention import Program
-from hardsim.program.regimes import REGIMES
+from hardsim.program.regimes import NAMED
 from hardsim.targets.compiled import METHODS, formula_subject
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.labels import budget_of, relabelled
@@ -175,9 +175,9 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     users = own_predicates(file)
     model = _read_network(document.field("model"), users)
     specification = document.field("specification")
-    program = replace(read_program(specification, users), weighting=model.weighting)
+    program = replace(read_program(specification, users, once=not model.normed), weighting=model.weighting)
     if specification.has("regime"):
-        specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
+        specification.field("regime").choice(NAMED.__getitem__, ", ".join(NAMED))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
             raise place.field("alphabet").error(f"the alphabet of the formula, {listed(file.alphabet)}")
@@ -185,7 +185,10 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     if missing:
         raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")
     # These belong to hand-written models; the constructions for formulas never make them.
-    if program.bos or program.threshold is not None or program.outputs or program.reading != "last":
+    if model.normed != program.normed:
+        raise specification.error("layer norms where the network has them, and only there")
+    own = program.bos and program.threshold == 0 if program.normed else not program.bos and program.threshold is None
+    if not own or program.outputs or program.reading != "last":
         raise specification.error("the hard attention of a formula, read where its output is 0 or 1")
     _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
     single, budget = _read_options(options, file, model, program)
@@ -205,7 +208,7 @@ def _read_network(data: Reader, users: Users) -> Transformer:
     data.field("temperature")  # it is 1 by default only where nothing is divided by it
     if data.has("reading") and model.reading != "last":
         raise data.field("reading").error("last, where the network of a formula is read")
-    if model.threshold is not None:
+    if model.threshold is not None and not model.normed:
         raise data.field("threshold").error("none: the network of a formula outputs exactly 0 or 1")
     if isinstance(model.temperature, LengthTable):
         raise data.field("temperature").error("an expression: the network of a formula has no table of temperatures")
@@ -214,7 +217,7 @@ def _read_network(data: Reader, users: Users) -> Transformer:
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")
             if head.has("weighting") or not data.has("weighting"):
                 head.field("weighting").choice({"softmax": "softmax"}.__getitem__, "softmax")
-    if model.bos:
+    if model.bos and not model.normed:
         raise data.error("the softmax network of a formula, without a beginning of sequence")
     return model
 

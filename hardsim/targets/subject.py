@@ -404,7 +404,7 @@ class Subject(Target):
             temperature="that of Theorem 26 at each length" if found is None else str(found),
             at=self.reading,
             regime=self.regime,
-            beta=self.budget.beta if one else None,
+            beta=self.budget.beta if one and not program.normed else None,
             single_head=self.single_head,
             counting=self.counting,
             weighting=program.weighting.value,

@@ -22,7 +22,7 @@ from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.base import At
 from hardsim.targets.result import ENGINES
 from hardsim.writing.onnx import DTYPES
-from tests.support.model import REGIMES
+from tests.support.model import NAMED
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def test_the_number_format_has_one_name(hardsim: Any) -> None:
 
 def test_values_are_those_that_there_are() -> None:
     known = {
-        "regime": (*REGIMES, ALL), "engine": ENGINES, "to": GOALS, "backend": BACKENDS, "format": FORMATS,
+        "regime": (*NAMED, ALL), "engine": ENGINES, "to": GOALS, "backend": BACKENDS, "format": FORMATS,
         "at": get_args(At), "dialect": DIALECTS, "dtype": dict.fromkeys((*DTYPES, *ARITHS)),
     }  # fmt: skip
     for name, values in known.items():

@@ -31,6 +31,7 @@ from hardsim.program.hard_attention import Program as Program
 from hardsim.program.hard_attention import ProgramLayer as ProgramLayer
 from hardsim.program.hard_attention import Unit as Unit
 from hardsim.program.hard_attention import Weighting as Weighting
+from hardsim.program.regimes import NAMED as NAMED
 from hardsim.program.regimes import PROVEN as PROVEN
 from hardsim.program.regimes import REGIMES as REGIMES
 from hardsim.reading.folder import network_of as network_of

@@ -18,8 +18,9 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from hardsim.compiling.from_ltl import operators
+from hardsim.compiling.from_ltl.layer_norm import lower_normed
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, Clip, CountForms, OperatorBlock, Side
-from hardsim.errors import Span, Unsupported
+from hardsim.errors import InputError, Span, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.core import (
     And,
@@ -43,7 +44,7 @@ from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
-from hardsim.program.regimes import PROVEN, REGIMES, Regime, expression
+from hardsim.program.regimes import LAYER_NORM, PROVEN, REGIMES, Regime, expression
 
 Method = Literal["lookup", "sign"]
 
@@ -134,6 +135,9 @@ def lower(
     `single_head` gives each head a layer of its own, as in the paper. `counting` is the way to compare counts: by
     look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates. Raises
     Unsupported if the regime has no construction for an operator, such as one that looks ahead in a causal regime."""
+    if regime is LAYER_NORM:
+        _require_plain(single_head, counting)
+        return lower_normed(core)
     program = _Lowering(core, regime, counting, users).program()
     if not single_head:
         return program
@@ -143,6 +147,14 @@ def lower(
         layers += [ProgramLayer((head,)) for head in layer.heads[:-1]]
         layers.append(replace(layer, heads=layer.heads[-1:]))
     return replace(program, layers=tuple(layers))
+
+
+def _require_plain(single_head: bool, counting: Method | None) -> None:
+    """Raise InputError for options that regime `layer-norm` does not have."""
+    given = ["--single-head"] * single_head + [f"--counting {counting}"] * (counting is not None)
+    if given:
+        message = f"{' and '.join(given)}: regime '{LAYER_NORM.name}' has one construction, which compares means"
+        raise InputError(message, f"Leave out {' and '.join(given)}.")
 
 
 class _Lowering:

@@ -47,6 +47,7 @@ from hardsim.proof.formulas.head_argument import (
     sign_errors,
 )
 from hardsim.proof.formulas.nearest import LocalType, NearestReading
+from hardsim.proof.formulas.normed import prove_normed
 from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.formulas.sparsemax import sparse_apart, sparse_look_up, sparse_worst_case, sparse_wrong_sign
 from hardsim.proof.formulas.state import Attended, BooleanHead, Counted, CountHead, ExactColumn, Margins, State
@@ -591,6 +592,8 @@ def prove(
     A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on the
     length alone or one length stands for all. Raises InputError if the temperature is not positive somewhere, or the
     lengths have too many positions together."""
+    if model.normed:
+        return prove_normed(model, program, core, (min_n, max_n))
     sites, prefix = sites_up_to(model, program, max_n, core, min_n)
     network, heads = prove_network(model, program, sites, report)
     meaning = None if core is None else prove_meaning(program, core, Facts(sites, core.alphabet, users or {}))

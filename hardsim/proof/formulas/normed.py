@@ -1,0 +1,582 @@
+"""Proof, for every length, that a network of means and layer norms computes a formula (ours).
+
+It reads the matrices alone. Between layers every coordinate is 0, or x or -x with one x > 0 for the whole row, the
+same x at all positions, and its sign is the truth of a literal of the core or a constant. Every step below commutes
+with a positive factor, so that x = 1 may be assumed:
+
+- **Means.** A head without scores reads a linear form of such signs. Its mean over m positions is
+  `(sum of a #[f] + B)/m` with the value B at position 0. With g the greatest common divisor of the coefficients,
+  the sum is g times an integer plus B: its size is at least the distance rho of B from the multiples of g.
+- **Hidden units** without biases are relus of forms in signs, one such mean y, and t = 1/m (means without counts). For
+  each choice of the literals and of the sign of y, a form is linear in t and |y|, and these lie in the quadrilateral
+  0 <= t <= 1, rho t <= |y| <= Y. Its corners decide the sign of the form: where it has both signs, there is no proof.
+  The sum of what is added to a coordinate must then be -k t, 0 or k t, for every choice with the same k > 0.
+- **A norm** with epsilon 0 divides by the root of the mean square of the row, which is k t times a number that depends
+  on the numbers of coordinates only. It subtracts the mean, which is 0 if as many coordinates have a literal as have
+  its negation. So the next layer begins as above.
+
+The sign of y is the truth of a comparison. A sign that depends on it and on literals is compared with every node of the
+core, for all choices of the literals, also those that no word has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import floor, gcd, lcm
+from typing import TypeAlias
+
+from hardsim.lang.ast import BOS
+from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Reach, Xor
+from hardsim.lang.valuations import Valuations, everything
+from hardsim.network.numbers import ONE, Mask
+from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
+from hardsim.program.hard_attention import Program
+from hardsim.proof.shared.result import HeadProof, LinkProof, NotProved, Proof
+
+MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
+MEANING = "every live value is a positive multiple of a truth value, and the output's is the formula's"
+MOST_LITERALS = 12
+"""Greatest number of literals that the hidden units of one coordinate may read: all their 2^12 choices are tried."""
+Sign: TypeAlias = tuple[int, Lit | None]
+"""The sign of a coordinate at the positions of symbols: 1 or -1 times that of a literal (None: a constant); (0, None):
+the coordinate is 0."""
+ZERO: Sign = (0, None)
+Form: TypeAlias = dict[Lit | None, Fraction]
+"""A linear form: coefficients of the signs of literals that are not negated, and of the constant 1 (None)."""
+Compared: TypeAlias = tuple[str, tuple[tuple[int | None, int], ...], int]
+"""A comparison `sum of coefficient * #[node] >= bound` of counts of a side, with coprime coefficients, the first one
+positive; None stands for all positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanValue:
+    """The mean of a form over all positions of a side: `form` at the positions of symbols, `start` at position 0."""
+
+    side: str
+    form: tuple[tuple[Lit | None, Fraction], ...]
+    start: Fraction
+
+    @property
+    def counts(self) -> dict[int | None, Fraction]:
+        """The coefficients of counts: the sign of f is 2 [f] - 1."""
+        found: dict[int | None, Fraction] = {}
+        for lit, value in self.form:
+            if lit is None:
+                found[None] = found.get(None, Fraction(0)) + value
+            else:
+                found[lit.node] = found.get(lit.node, Fraction(0)) + 2 * value
+                found[None] = found.get(None, Fraction(0)) - value
+        return {node: value for node, value in found.items() if value}
+
+    @property
+    def least(self) -> Fraction:
+        """rho: the mean is at least this over the number of positions, in size."""
+        step = _gcd(self.counts.values())
+        rest = self.start % step if step else abs(self.start)
+        return min(rest, step - rest) if step else rest
+
+    @property
+    def most(self) -> Fraction:
+        """Y: the mean is at most this, in size, as a mean of such numbers."""
+        return max(sum((abs(value) for _, value in self.form), Fraction(0)), abs(self.start))
+
+    def compared(self) -> tuple[Compared, bool]:
+        """Return the comparison that is true where the mean is above 0, and True; or its negation, and False."""
+        return _canonical(self.side, self.counts, self.start)
+
+
+def _gcd(values: Iterable[Fraction]) -> Fraction:
+    """Return the greatest common divisor of rationals; 0 of none."""
+    some = list(values)
+    over = lcm(*(value.denominator for value in some)) if some else 1
+    return Fraction(gcd(*(int(value * over) for value in some)), over)
+
+
+def _canonical(side: str, counts: Mapping[int | None, Fraction], start: Fraction) -> tuple[Compared, bool]:
+    """Return `sum of counts + start > 0` as a comparison and a polarity."""
+    step = _gcd(counts.values())
+    ordered = sorted(counts.items(), key=lambda item: -1 if item[0] is None else item[0])
+    positive = ordered[0][1] > 0
+    whole = tuple((node, int(value / step) * (1 if positive else -1)) for node, value in ordered)
+    # step Z + start > 0 iff Z > -start/step iff Z >= floor(-start/step) + 1; -Z' the same iff not Z' >= 1 - that.
+    bound = floor(-start / step) + 1
+    return ((side, whole, bound), True) if positive else ((side, whole, 1 - bound), False)
+
+
+def representatives(core: Core) -> tuple[dict[int, Lit], dict[int, tuple[Compared, bool]]]:
+    """Return, for each node that is equal to an earlier node or to the negation of one, that literal: sets of symbols
+    with their complements, and comparisons; and the comparison, with its polarity, of each node that is one."""
+    letters, seen = dict[frozenset[str], Lit](), dict[Compared, tuple[int, bool]]()
+    same, compared = dict[int, Lit](), dict[int, tuple[Compared, bool]]()
+    for number in core.live:
+        node = core.nodes[number]
+        if isinstance(node, Letters) and isinstance(node.symbols, frozenset):
+            if node.symbols in letters:
+                same[number] = letters[node.symbols]
+            letters[frozenset(core.alphabet) - node.symbols] = Lit(number, True)
+        found = comparison_of(core, number, same)
+        if found is not None:
+            compared[number] = found
+            first, polarity = seen.setdefault(found[0], (number, found[1]))
+            if first != number:
+                same[number] = Lit(first, polarity != found[1])
+    return same, compared
+
+
+def comparison_of(core: Core, number: int, same: Mapping[int, Lit]) -> tuple[Compared, bool] | None:
+    """Return the comparison of counts that a node is, with its polarity; None if it is none, or one of several kinds.
+    `same` are the literals that stand for others."""
+    node, counts = core.nodes[number], dict[int | None, Fraction]()
+
+    def add(lit: Lit, value: int) -> None:
+        lit = _standing(lit, same)
+        every = core.nodes[lit.node] == Letters(everything(core.alphabet))
+        where = None if every else lit.node
+        if not lit.negated:
+            counts[where] = counts.get(where, Fraction(0)) + value
+        elif not every:
+            counts[None] = counts.get(None, Fraction(0)) + value
+            counts[where] = counts.get(where, Fraction(0)) - value
+
+    side, constant = "L", 0
+    match node:
+        case AtLeast(terms, constant):
+            sides = {count.side for _, count in terms}
+            if len(sides) != 1:
+                return None
+            (side,) = sides
+            for value, count in terms:
+                add(count.arg, value)
+        case Reach("S", Lit(left, False), right) if core.nodes[left] == Letters(everything(core.alphabet)):
+            constant = -1
+            add(right, 1)
+        case Edge("first"):
+            counts[None], constant = Fraction(-1), 1
+        case _:
+            return None
+    kept = {where: value for where, value in counts.items() if value}
+    return _canonical(side, kept, constant + Fraction(1, 2)) if kept else None
+
+
+@dataclass
+class _Row:
+    """A row between layers: the sign of each coordinate at the positions of symbols, and its value at
+    position 0, over the common size."""
+
+    signs: list[Sign]
+    start: list[Fraction]
+
+
+@dataclass
+class _Sum:
+    """A linear form of a row after attention: signs and constants, t, and multiples of one mean."""
+
+    form: Form = field(default_factory=dict)
+    t: Fraction = Fraction(0)
+    mean: MeanValue | None = None
+    factor: Fraction = Fraction(0)
+
+    def add(self, other: _Sum, weight: Fraction) -> None:
+        for lit, value in other.form.items():
+            self.form[lit] = self.form.get(lit, Fraction(0)) + weight * value
+        self.t += weight * other.t
+        if other.mean is None or not weight * other.factor:
+            return
+        if self.mean is None or not self.factor:
+            self.mean, self.factor = other.mean, weight * other.factor
+            return
+        ratio = _ratio(self.mean, other.mean)
+        if ratio is None:
+            raise NotProved("a hidden unit reads two comparisons of one layer")
+        self.factor += weight * other.factor * ratio
+
+
+def _ratio(mean: MeanValue, other: MeanValue) -> Fraction | None:
+    """Return the factor by which `other` is a multiple of `mean`; None if it is none."""
+    if mean.side != other.side or not mean.start:
+        return None
+    ratio = other.start / mean.start
+    same = {lit: value * ratio for lit, value in mean.form} == dict(other.form)
+    return ratio if same and ratio else None
+
+
+def prove_normed(model: Transformer, program: Program, core: Core | None, span: tuple[int, int]) -> Proof:
+    """Try to prove that a network with layer norms accepts exactly the words of a formula, for every word of every
+    length; without a core, only that its heads take the means of the specification. `span` are the lengths that the
+    result names."""
+    heads = tuple(
+        HeadProof(head.name, number, head.purpose, True, None)
+        for number, layer in enumerate(program.layers, start=1)
+        for head in layer.heads
+    )
+
+    def means() -> None:
+        _require_specified(model, program)
+
+    def meaning() -> None:
+        assert core is not None
+        _Invariant(model, core).prove()
+
+    return Proof(_link(MEANS, means), None if core is None else _link(MEANING, meaning), heads, span=span)
+
+
+def _require_specified(model: Transformer, program: Program) -> None:
+    """Raise NotProved unless the matrices are those that the specification states, name by name."""
+    index = {name: number for number, name in enumerate(model.coordinates)}
+
+    def terms(form: Iterable[tuple[str, Fraction | int]]) -> dict[int, Fraction]:
+        return {index[name]: Fraction(value) for name, value in form if name != ONE}
+
+    read = (model.coordinates, model.bos, model.threshold, model.reading, model.output, len(model.layers))
+    stated = (program.coordinates, program.bos, program.threshold, program.reading, index.get(program.output))
+    if read != (*stated, len(program.layers)) or model.encodings or program.encodings:
+        raise NotProved("the network differs from its specification in what it reads or where it answers")
+    rows = (*model.alphabet, BOS)
+    embedded = {(rows[row], column): Fraction(value) for row, column, value in model.embedding.entries}
+    named = [(one, one.symbols) for one in program.letters if isinstance(one.symbols, frozenset)]
+    letters = {(symbol, index[one.name]): Fraction(one.value) for one, some in named for symbol in some}
+    if embedded != letters:
+        raise NotProved("the network differs from its specification in the embedding")
+    for layer, own in zip(model.layers, program.layers, strict=True):
+        for head in layer.heads:
+            if head.scores:
+                raise NotProved(f"head {head.name} has scores; with layer norms only means are proved", head.name)
+        heads = [(one.name, one.mask, {out: dict(form) for out, form in one.values}) for one in layer.heads]
+        means = [(one.name, one.mask, {index[out]: terms(form.terms) for out, form in one.values}) for one in own.heads]
+        units = [(dict(one.form), one.bias, dict(one.outs), one.clip) for one in layer.ffn.units]
+        forms = [
+            (terms(one.pre.terms), dict(one.pre.terms).get(ONE, 0), terms(one.outs), one.clip) for one in own.units
+        ]
+        rest = (dict(layer.ffn.biases), layer.norm_1, layer.norm_2)
+        if heads != means or units != forms or rest != (terms(own.biases), own.norm_1, own.norm_2):
+            raise NotProved("a layer of the network differs from its specification")
+
+
+def _link(claim: str, argue: Callable[[], None]) -> LinkProof:
+    try:
+        argue()
+    except NotProved as failure:
+        return LinkProof(claim, failure.reason, failure.head)
+    return LinkProof(claim)
+
+
+class _Invariant:
+    """The walk through the layers of a network."""
+
+    def __init__(self, model: Transformer, core: Core) -> None:
+        self.model, self.core = model, core
+        self.same, self.compared = representatives(core)
+        self.true = core.nodes.index(Letters(everything(core.alphabet)))
+        self.found: dict[int, Lit] = {}
+
+    def prove(self) -> None:
+        """Raise NotProved, with the layer and the coordinate, unless the output is above the threshold exactly at the
+        words of the formula."""
+        model = self.model
+        if not model.bos or model.threshold != 0 or model.reading != "last" or isinstance(model.alphabet, Valuations):
+            raise NotProved("layer norms are proved for a beginning of sequence, threshold 0 and the last position")
+        if model.encodings:
+            raise NotProved("layer norms are proved without position encodings")
+        row = self._embedded()
+        for number, layer in enumerate(model.layers, start=1):
+            try:
+                row = self._layer(layer, row, number == len(model.layers))
+            except NotProved as failure:
+                raise NotProved(f"layer {number}: {failure.reason}", failure.head) from None
+            # Comparisons of the next layers count the nodes that stand for others.
+            self.same |= self.found
+            compared = {number: comparison_of(self.core, number, self.same) for number in self.compared}
+            self.compared = {number: found for number, found in compared.items() if found is not None}
+        sign, lit = row.signs[model.output]
+        found = None if not sign or lit is None else Lit(lit.node, lit.negated != (sign < 0))
+        if not self._is(self.core.root, sign, found):
+            raise NotProved(f"the output {self._name(model.output)} is not known to be the formula")
+
+    def _is(self, root: Lit, sign: int, found: Lit | None) -> bool:
+        root = _standing(root, self.same)
+        if self.core.nodes[root.node] == Letters(everything(self.core.alphabet)):
+            return found is None and sign == (-1 if root.negated else 1)
+        return found == root
+
+    def _name(self, place: int) -> str:
+        return self.model.coordinates[place]
+
+    # ---- the embedding ----
+
+    def _embedded(self) -> _Row:
+        rows = self.model.embedding.dense()
+        symbols = self.model.alphabet
+        sizes = {abs(Fraction(value)) for row in rows for value in row if value}
+        if len(sizes) != 1:
+            raise NotProved("the numbers of the embedding are not all of one size")
+        (size,) = sizes
+        nodes = {number: self.core.nodes[number] for number in self.core.live}
+        own = {k: node.symbols for k, node in nodes.items() if isinstance(node, Letters) and k not in self.same}
+        sets = {number: some for number, some in own.items() if isinstance(some, frozenset)}
+        letters = {frozenset(symbols).difference(some): Lit(number, True) for number, some in sets.items()}
+        letters |= {frozenset(some): Lit(number) for number, some in sets.items()}
+        signs: list[Sign] = []
+        for place in range(self.model.dimension):
+            column = [Fraction(row[place]) / size for row in rows[:-1]]
+            positive = frozenset(symbol for symbol, value in zip(symbols, column, strict=True) if value > 0)
+            if not any(column):
+                signs.append(ZERO)
+            elif len(set(column)) == 1:
+                signs.append((int(column[0]), None))
+            elif all(column) and positive in letters:
+                signs.append((1, letters[positive]))
+            else:
+                raise NotProved(f"the embedding of {self._name(place)} is no literal of the formula")
+        start: list[Fraction] = [Fraction(value) / size for value in rows[-1]]
+        self._centred(signs, start)
+        return _Row([_plain(sign) for sign in signs], start)
+
+    def _centred(self, signs: Sequence[Sign], start: Sequence[Fraction]) -> None:
+        """Require that the mean of a row is 0, and that rows of symbols and position 0 have as many values that are
+        not 0, so that a norm makes them of one size."""
+        counted = Counter(map(_plain, signs))
+        for (sign, lit), count in counted.items():
+            if sign and counted[-sign, lit] != count:
+                raise NotProved("coordinates and their negations do not cancel, so that a norm would shift the row")
+        if sum(start):
+            raise NotProved("coordinates at position 0 do not cancel, so that a norm would shift the row")
+        if any((value == 0) != (sign == 0) for (sign, _), value in zip(signs, start, strict=True)):
+            raise NotProved("position 0 and the others differ in which coordinates are 0")
+
+    # ---- attention ----
+
+    def _layer(self, layer: Layer, row: _Row, last: bool) -> _Row:
+        if layer.norm_1 is not None:
+            raise NotProved("a norm between attention and the hidden units has no proof")
+        if layer.norm_2 != 0 and not (last and layer.norm_2 is None):
+            what = "no norm" if layer.norm_2 is None else f"epsilon {layer.norm_2}"
+            raise NotProved(f"it has {what} after the hidden units; only epsilon 0 keeps every length apart")
+        if layer.ffn.biases or any(unit.bias or unit.clip for unit in layer.ffn.units):
+            raise NotProved("a hidden unit has a bias or is a clip, which a norm's factor does not pass")
+        sums, start = self._attended(layer, row)
+        signs, at_start = self._added(layer, sums), self._added_at_start(layer, start)
+        self._centred(signs, at_start)
+        return _Row(signs, at_start)
+
+    def _attended(self, layer: Layer, row: _Row) -> tuple[list[_Sum], list[_Sum]]:
+        """Return every coordinate after attention, at the positions of symbols and at position 0."""
+        sums = [_Sum({lit: Fraction(sign)} if sign else {}) for sign, lit in row.signs]
+        start = [_Sum({None: value}) for value in row.start]
+        kinds = {mean.side for head in layer.heads for _, mean in self._means(head, row) if not mean.counts}
+        if len(kinds) > 1:
+            raise NotProved("means of 1 over positions of two kinds")
+        unit = next(iter(kinds), "L")
+        for head in layer.heads:
+            for place, mean in self._means(head, row):
+                if row.signs[place] != ZERO or sums[place].mean is not None or sums[place].t:
+                    raise NotProved(f"{self._name(place)} is not 0 where a head adds to it", head.name)
+                # Over fewer positions 1/m is no less than t, so rho t <= |y| holds for means up to a position as well.
+                if mean.counts and not mean.side and unit:
+                    raise NotProved("a mean of all positions is compared with a mean over fewer", head.name)
+                found = _Sum(t=mean.start) if not mean.counts else _Sum(mean=mean, factor=Fraction(1))
+                sums[place].add(found, Fraction(1))
+                # Position 0 sees itself alone, or every position.
+                alone = _Sum({None: mean.start}) if mean.side == "L" else found
+                start[place].add(alone, Fraction(1))
+        return sums, start
+
+    def _means(self, head: AttentionHead, row: _Row) -> Iterator[tuple[int, MeanValue]]:
+        if head.scores or head.mask not in (Mask.FUTURE, Mask.NONE):
+            raise NotProved("it is no mean of all positions, or of those up to its own", head.name)
+        for place, terms in head.values:
+            form, start = dict[Lit | None, Fraction](), Fraction(0)
+            for read, value in terms:
+                sign, lit = row.signs[read]
+                if lit is not None and lit.negated:
+                    sign, lit = -sign, Lit(lit.node)
+                if sign:
+                    form[lit] = form.get(lit, Fraction(0)) + sign * Fraction(value)
+                start += row.start[read] * Fraction(value)
+            kept = tuple(sorted(((lit, value) for lit, value in form.items() if value), key=lambda one: str(one[0])))
+            yield place, MeanValue("L" if head.mask is Mask.FUTURE else "", kept, start)
+
+    # ---- hidden units ----
+
+    def _writers(self, layer: Layer) -> dict[int, list[tuple[HiddenUnit, Fraction]]]:
+        found: dict[int, list[tuple[HiddenUnit, Fraction]]] = {}
+        for unit in layer.ffn.units:
+            for place, weight in unit.outs:
+                found.setdefault(place, []).append((unit, Fraction(weight)))
+        return found
+
+    def _added(self, layer: Layer, sums: Sequence[_Sum]) -> list[Sign]:
+        """Return the sign of each coordinate at the positions of symbols, after the hidden units."""
+        writers, sizes, signs = self._writers(layer), set[tuple[Fraction, Fraction]](), list[Sign]()
+        for place, entering in enumerate(sums):
+            total, units = entering, writers.get(place, [])
+            forms = [(_combined(unit.form, sums), weight) for unit, weight in units]
+            mean = _common([total, *(form for form, _ in forms)])
+            lits = sorted({lit for one in (total, *(form for form, _ in forms)) for lit in one.form if lit is not None})
+            if len(lits) > MOST_LITERALS:
+                raise NotProved(f"{self._name(place)} depends on {len(lits)} literals, more than {MOST_LITERALS}")
+            table: dict[tuple[bool, ...], int] = {}
+            for choice in product((False, True), repeat=len(lits) + (mean is not None)):
+                size, sign = self._result(place, total, forms, dict(zip(lits, choice, strict=False)), mean, choice[-1:])
+                table[choice] = sign
+                sizes |= {size} if sign else set()
+            signs.append(_plain(self._identified(place, lits, mean, table)))
+        if len(sizes) != 1:
+            raise NotProved("the values after the hidden units are not all of one size")
+        return signs
+
+    def _added_at_start(self, layer: Layer, start: Sequence[_Sum]) -> list[Fraction]:
+        """Return the value of each coordinate at position 0, over the common size, after the hidden units."""
+        writers, sizes, values = self._writers(layer), set[tuple[Fraction, Fraction]](), list[Fraction]()
+        for place, entering in enumerate(start):
+            forms = [(_combined(unit.form, start), weight) for unit, weight in writers.get(place, [])]
+            mean, signs = _common([entering, *(form for form, _ in forms)]), set[int]()
+            for choice in product((False, True), repeat=int(mean is not None)):
+                size, sign = self._result(place, entering, forms, {}, mean, choice)
+                signs.add(sign)
+                sizes |= {size} if sign else set()
+            if len(signs) > 1:
+                raise NotProved(f"{self._name(place)} depends on the word at position 0")
+            values.append(Fraction(signs.pop()))
+        if len(sizes) != 1:
+            raise NotProved("the values at position 0 are not all of one size")
+        return values
+
+    def _result(
+        self,
+        place: int,
+        entering: _Sum,
+        forms: Sequence[tuple[_Sum, Fraction]],
+        choice: Mapping[Lit, bool],
+        mean: MeanValue | None,
+        positive: Sequence[bool],
+    ) -> tuple[tuple[Fraction, Fraction], int]:
+        """Return the size (a constant and a multiple of t) and the sign of a coordinate, for one choice of literals and
+        of the sign of the mean."""
+        total = list(_linear(entering, choice, mean, positive))
+        corners = [(Fraction(0), Fraction(0))]
+        if mean is not None:
+            corners += [(Fraction(0), mean.most), (Fraction(1), min(mean.least, mean.most)), (Fraction(1), mean.most)]
+        else:
+            corners += [(Fraction(1), Fraction(0))]
+        for form, weight in forms:
+            constant, t, y = _linear(form, choice, mean, positive)
+            ends = [constant + t * a + y * b for a, b in corners]
+            if min(ends) < 0 < max(ends):
+                raise NotProved(f"a relu that {self._name(place)} is made of may be on both sides of 0")
+            if max(ends) > 0:
+                total = [old + weight * new for old, new in zip(total, (constant, t, y), strict=True)]
+        constant, t, y = total
+        if y or (constant and t):
+            raise NotProved(f"{self._name(place)} is not known to be a multiple of a truth value")
+        return (abs(constant), abs(t)), (constant + t > 0) - (constant + t < 0)
+
+    def _identified(
+        self, place: int, lits: Sequence[Lit], mean: MeanValue | None, table: Mapping[tuple[bool, ...], int]
+    ) -> Sign:
+        """Return the literal whose sign a table of choices has: a constant, or a node of the core."""
+        values = set(table.values())
+        if 0 in values:
+            if len(values) > 1:
+                raise NotProved(f"{self._name(place)} is 0 for some words only")
+            return ZERO
+        atom = None if mean is None else mean.compared()
+        equal: list[Lit] = []
+        for number in self.core.live:
+            if number not in self.same:
+                differ: set[bool | None] = set()
+                for choice, sign in table.items():
+                    held = {lit.node: value for lit, value in zip(lits, choice, strict=False)}
+                    truth = self._truth(number, held, atom, choice[-1] if mean is not None else False)
+                    differ.add(None if truth is None else truth != (sign > 0))
+                    if len(differ) > 1 or None in differ:
+                        break
+                if len(differ) == 1 and None not in differ:
+                    equal.append(Lit(number, bool(differ.pop())))
+        constant = next(iter(values)) if len(values) == 1 else 0
+        if not equal and not constant:
+            raise NotProved(f"{self._name(place)} is not known to be the truth of a part of the formula")
+        # Of equal nodes the first stands for all; for a constant, the node "true".
+        first = Lit(self.true, constant < 0) if constant else equal[0]
+        for lit in equal:
+            if lit.node != first.node:
+                self.found[lit.node] = Lit(first.node, first.negated != lit.negated)
+        return (constant, None) if constant else (1, first)
+
+    def _truth(
+        self, number: int, held: Mapping[int, bool], atom: tuple[Compared, bool] | None, positive: bool
+    ) -> bool | None:
+        """Return the truth of a node, given that of some nodes and of one comparison; None if these do not decide
+        it."""
+        if number in self.same:
+            lit = self.same[number]
+            found = self._truth(lit.node, held, atom, positive)
+            return None if found is None else found != lit.negated
+        if number in held:
+            return held[number]
+        own = self.compared.get(number)
+        if own is not None:
+            return None if atom is None or own[0] != atom[0] else positive == (own[1] == atom[1])
+        node = self.core.nodes[number]
+        match node:
+            case And(args):
+                parts = [self._truth(lit.node, held, atom, positive) for lit in args]
+                if None in parts:
+                    return None
+                return all(part != lit.negated for part, lit in zip(parts, args, strict=True))
+            case Xor(left, right):
+                one, other = (self._truth(part, held, atom, positive) for part in (left, right))
+                return None if one is None or other is None else one != other
+        return None
+
+
+def _standing(lit: Lit, same: Mapping[int, Lit]) -> Lit:
+    """Return the literal that stands for one."""
+    if lit.node not in same:
+        return lit
+    found = same[lit.node]
+    return Lit(found.node, found.negated != lit.negated)
+
+
+def _plain(sign: Sign) -> Sign:
+    """Return a sign with a literal that is not negated."""
+    value, lit = sign
+    return (-value, Lit(lit.node)) if lit is not None and lit.negated else sign
+
+
+def _combined(terms: Terms, sums: Sequence[_Sum]) -> _Sum:
+    found = _Sum()
+    for place, value in terms:
+        found.add(sums[place], Fraction(value))
+    return found
+
+
+def _common(sums: Sequence[_Sum]) -> MeanValue | None:
+    """Return the one comparison that some forms read, up to factors; None if they read none. Raises NotProved for
+    several."""
+    found: MeanValue | None = None
+    for one in sums:
+        if one.mean is None or not one.factor:
+            continue
+        if found is None:
+            found = one.mean
+        elif _ratio(found, one.mean) is None:
+            raise NotProved("the hidden units of one coordinate read two comparisons of one layer")
+    return found
+
+
+def _linear(
+    form: _Sum, choice: Mapping[Lit, bool], mean: MeanValue | None, positive: Sequence[bool]
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Return a form as constant + t-part + multiple of |mean|, for a choice of literals and of the mean's sign."""
+    constant = sum((value * (1 if lit is None or choice[lit] else -1) for lit, value in form.form.items()), Fraction(0))
+    factor = Fraction(0)
+    if form.mean is not None and form.factor:
+        assert mean is not None
+        ratio = _ratio(mean, form.mean)
+        assert ratio is not None
+        factor = form.factor * ratio * (1 if positive and positive[0] else -1)
+    return constant, form.t, factor

@@ -1,0 +1,75 @@
+"""Regime `layer-norm` on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+NESTED = "#L[#L[a] - #L[b] >= 0] - 2*#L[b] >= 0"
+GIVEN = ("-e", NESTED, "--alphabet", "a b", "--regime", "layer-norm")
+
+
+def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
+    shown = " ".join(hardsim("show", *GIVEN).clean().out.split())
+    assert "2 layers, 2 heads" in shown
+    assert "layer norm after the hidden units (epsilon 0)" in shown
+    assert "beta" not in shown
+    found = hardsim("check", *GIVEN, "--max-n", "5")
+    assert found.code == 0
+    assert found.out.startswith("PROVED")
+    proof = hardsim("prove", *GIVEN, "--all-n")
+    assert proof.code == 0
+    assert "every word of every length" in " ".join(proof.out.split())
+
+
+def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:
+    counted = hardsim("check", "-e", NESTED, "--alphabet", "a b", "--regime", "all", "--max-n", "3")
+    assert "5 results: 5 PROVED" in counted.out
+    since = hardsim("check", "-e", "a S b", "--alphabet", "a b", "--regime", "all", "--max-n", "3")
+    assert "4 results: 4 PROVED" in since.out
+
+
+def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
+    for name, extra in (("m.json", ()), ("m.ahat.json", ("--hard",))):
+        path = tmp_path / name
+        assert hardsim("compile", *GIVEN, *extra, "-o", str(path)).code == 0
+        found = hardsim("check", str(path), "--max-n", "4")
+        assert found.code == 0
+        assert found.out.startswith("PROVED")
+    document = json.loads((tmp_path / "m.json").read_text())
+    for part in (document["model"], document["specification"]):
+        del part["layers"][0]["norm_2"], part["layers"][0]["norms"]
+    (tmp_path / "left-out.json").write_text(json.dumps(document))
+    assert hardsim("check", str(tmp_path / "left-out.json"), "--max-n", "4").code == 1
+    del document["model"]["layers"][1]["norm_2"], document["model"]["layers"][1]["norms"]
+    (tmp_path / "apart.json").write_text(json.dumps(document))
+    assert hardsim("check", str(tmp_path / "apart.json"), "--max-n", "4").code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("check", *GIVEN, "--beta", "3"), "have no scores, so --beta does not apply"),
+        (("check", *GIVEN, "--tau", "1"), "its temperature is 1 by definition"),
+        (("check", *GIVEN, "--counting", "sign"), "has one construction"),
+        (("check", *GIVEN, "--single-head"), "has one construction"),
+        (("check", *GIVEN, "--engine", "float64"), "certified float64 does not cover networks with layer norms"),
+        (("bound", *GIVEN, "--critical"), "does not cover networks with layer norms"),
+    ],
+)
+def test_what_does_not_apply_is_refused(hardsim: Cli, options: tuple[str, ...], message: str) -> None:
+    found = hardsim(*options)
+    assert found.code == 2
+    assert message in " ".join(found.err.split())
+
+
+def test_it_is_traced_bounded_measured_and_reported(hardsim: Cli, tmp_path: Path) -> None:
+    assert hardsim("trace", *GIVEN[:6], "aab").code == 0
+    assert hardsim("bound", *GIVEN, "--max-n", "3").code == 0
+    measured = hardsim("precision", *GIVEN, "--max-n", "3")
+    assert measured.code == 0
+    assert "float32" in measured.out
+    assert hardsim("report", *GIVEN, "--max-n", "3", "-o", str(tmp_path / "report")).code == 0
+    assert hardsim("export", *GIVEN, "--to", "safetensors", "-o", str(tmp_path / "out")).code == 0
