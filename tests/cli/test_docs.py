@@ -416,7 +416,7 @@ def test_tables_name_all_that_there_is() -> None:
     assert first_cells("commands.md", "engine") == list(ENGINES)
     assert first_cells("commands.md", "command") == list(COMMANDS)
     assert first_cells("ci.md", "`--format`") == list(FORMATS)
-    head = (DOCS / "theory.md").read_text(encoding="utf-8").partition("\n| | `temperature`")[1:]
+    head = (DOCS / "theory.md").read_text(encoding="utf-8").partition("\n||`temperature`")[1:]
     assert re.findall(r"`([\w-]+)`", "".join(head).splitlines()[1]) == list(ALL_REGIMES)
     assert set(ALL_REGIMES) <= {*re.findall(r"[\w-]+", OPTIONS["regime"].help)}
 
