@@ -114,7 +114,8 @@ from hardsim.proving.prove import ProofResult
 from hardsim.proving.rocq.coqc import find_prover
 from hardsim.proving.rocq.theorem import TheoremPlan, plan_theorem
 from hardsim.reading.readout import ReadAt
-from hardsim.reading.tensors import is_network_folder
+from hardsim.reading.tensors import Stored, is_network_folder
+from hardsim.reading.torch_modules import NAME as TORCH
 from hardsim.reading.torch_modules import from_torch as taken_from_torch
 from hardsim.reading.tracr import from_tracr as taken_from_tracr
 from hardsim.reading.writing import save
@@ -1294,51 +1295,20 @@ def from_tracr(model: Any, program: Any) -> Model:
         return _opened(of_stored(taken_from_tracr(model, program), "<tracr>"))
 
 
-def from_torch(
-    module: Any,
-    embedding: Any = None,
-    unembedding: Any = None,
-    positions: Any = None,
-    causal: bool = False,
-    tokens: str | Sequence[Any] | None = None,
-    outputs: str | Sequence[Any] | None = None,
-    input: str | None = None,
-    at: ReadAt | None = None,
-    decide: str | None = None,
-    alphabet: str | Sequence[Any] | None = None,
-    embedding_scale: float | str = 1,
-    memory: int | None = None,
-    norm_first: bool | None = None,
-    final_norm: Any = None,
-) -> Model:
-    """Return the network that computes `unembedding(encoder(embedding_scale * embedding(ids) + positions))`.
+def _reading(read: Callable[P, Stored]) -> Callable[P, Model]:
+    """Return the function that opens what `read` reads, with the same arguments and docstring."""
 
-    Args:
-        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
-            mode. For a module of your own, give the encoder in it. An `nn.TransformerDecoder` needs `memory=0`. A list
-            of `nn.MultiheadAttention` is a stack: each adds its result to the stream. A dict in the list is a layer
-            with the members `attention`, `norm1`, `linear1`, `activation`, `linear2` and `norm2`, or some of them.
-        embedding: an `nn.Embedding`, a bias-free `nn.Linear(V, d)`, or an array (V, d).
-        unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.
-        positions: an `nn.Embedding` or an array (rows, d); None: none are added.
-        causal: True if the encoder is run under the mask that `generate_square_subsequent_mask` makes.
-        tokens, outputs: names by id, as text or a sequence; without them the ids are the names.
-        input, at, decide, alphabet: as in `Model.read_as`.
-        embedding_scale: the factor of the embedding: a positive number, or "sqrt(d)", the real number; 1 leaves the
-            embedding as it is.
-        memory: 0 for a decoder that is run with a memory of zeros.
-        norm_first: for a stack with norms: True if a norm stands before each step, False if after each sum.
-        final_norm: a norm that your module applies after `module`.
+    @wraps(read)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> Model:
+        with _in_python():
+            return _opened(of_stored(read(*args, **kwargs), TORCH))
 
-    Raises:
-        hardsim.errors.InputError: naming what is missing or not understood.
-    """
-    with _in_python():
-        stored = taken_from_torch(
-            module, embedding, unembedding, positions, causal, tokens, outputs, input, at, decide, alphabet,
-            embedding_scale, memory, norm_first, final_norm,
-        )  # fmt: skip
-        return _opened(of_stored(stored, "<torch>"))
+    opened.__module__ = __name__
+    opened.__signature__ = signature(read).replace(return_annotation=Model)  # type: ignore[attr-defined]
+    return opened
+
+
+from_torch = _reading(taken_from_torch)
 
 
 def parse(

@@ -76,18 +76,15 @@ class YarnScaling:
     weights: tuple[Fraction, Fraction] = (Fraction(1), Fraction(0))
 
     def __post_init__(self) -> None:
-        numbers = self.factor, self.fast, self.slow, self.length, 1 if self.stated is None else self.stated
-        if min(numbers) <= 0 or min(self.weights) < 0:
+        if not _positive(self.factor, self.fast, self.slow, self.length, self.stated) or min(self.weights) < 0:
             message = "a rotary scaling (yarn) with a number that is not positive"
             raise InputError(message, "Its factor, turns, length and amplitude must be above 0.")
 
     @property
     def amplitude(self) -> RealNumber:
         """The factor of cosines and sines."""
-        if self.stated is not None:
-            return self.stated
-        if self.factor <= 1:
-            return 1
+        if self.stated is not None or self.factor <= 1:
+            return self.stated or 1
         rate = divided(apply("log", self.factor), 10)
         above, below = (1 + weight * rate for weight in self.weights)
         return divided(above, below)
@@ -123,18 +120,15 @@ class LongScaling:
     """The amplitude, if it is stated."""
 
     def __post_init__(self) -> None:
-        amplitude = 1 if self.stated is None else self.stated
-        if min((*self.divisors, self.factor, amplitude)) <= 0 or self.length < 2:
+        if not _positive(*self.divisors, self.factor, self.stated) or self.length < 2:
             message = "a rotary scaling (longrope) with a number that is not positive, or a length below 2"
             raise InputError(message, "Its factors and amplitude must be above 0, and its length at least 2.")
 
     @property
     def amplitude(self) -> RealNumber:
         """The factor of cosines and sines."""
-        if self.stated is not None:
-            return self.stated
-        if self.factor <= 1:
-            return 1
+        if self.stated is not None or self.factor <= 1:
+            return self.stated or 1
         return apply("sqrt", 1 + divided(apply("log", self.factor), apply("log", self.length)))
 
     def multipliers(self, base: Fraction, frequencies: Sequence[RealNumber]) -> tuple[RealNumber, ...]:
@@ -146,6 +140,11 @@ class LongScaling:
 
 
 RotaryScaling: TypeAlias = Llama3Scaling | YarnScaling | LongScaling
+
+
+def _positive(*numbers: Fraction | int | None) -> bool:
+    """Return True if all numbers that are given are above 0."""
+    return all(number is None or number > 0 for number in numbers)
 
 
 def divided(value: RealNumber, divisor: RealNumber) -> RealNumber:

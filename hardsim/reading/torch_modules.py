@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError
-from hardsim.reading.readout import stored_name
+from hardsim.reading.readout import ReadAt, stored_name
 from hardsim.reading.tensors import Stored
 from hardsim.reading.torch import ATTENTION, FEED_FORWARD, MODEL_TYPE, NO_NORM, NO_POSITIONS, ZEROS
 
@@ -32,21 +32,35 @@ def from_torch(
     tokens: str | Sequence[Any] | None = None,
     outputs: str | Sequence[Any] | None = None,
     input: str | None = None,
-    at: str | None = None,
+    at: ReadAt | None = None,
     decide: str | None = None,
     alphabet: str | Sequence[Any] | None = None,
-    embedding_scale: Any = 1,
-    memory: Any = None,
+    embedding_scale: float | str | Fraction = 1,
+    memory: int | None = None,
     norm_first: bool | None = None,
     final_norm: Any = None,
 ) -> Stored:
-    """Return the data that a network folder would store of an encoder.
+    """Return the network that computes `unembedding(encoder(embedding_scale * embedding(ids) + positions))`.
 
-    The arguments are those of `hardsim.api.from_torch`. A matrix may be a module (`nn.Embedding`, `nn.Linear` with its
-    bias), a parameter, a tensor or an array.
+    Args:
+        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
+            mode. For a module of your own, give the encoder in it. An `nn.TransformerDecoder` needs `memory=0`. A list
+            of `nn.MultiheadAttention` is a stack: each adds its result to the stream. A dict in the list is a layer
+            with the members `attention`, `norm1`, `linear1`, `activation`, `linear2` and `norm2`, or some of them.
+        embedding: an `nn.Embedding`, a bias-free `nn.Linear(V, d)`, or an array (V, d).
+        unembedding: an `nn.Linear`, or an array (outputs, d); with a single output, words are accepted or rejected.
+        positions: an `nn.Embedding` or an array (rows, d); None: none are added.
+        causal: True if the encoder is run under the mask that `generate_square_subsequent_mask` makes.
+        tokens, outputs: names by id, as text or a sequence; without them the ids are the names.
+        input, at, decide, alphabet: as in `Model.read_as`.
+        embedding_scale: the factor of the embedding: a positive number, or "sqrt(d)", the real number; 1 leaves the
+            embedding as it is.
+        memory: 0 for a decoder that is run with a memory of zeros.
+        norm_first: for a stack with norms: True if a norm stands before each step, False if after each sum.
+        final_norm: a norm that your module applies after `module`.
 
     Raises:
-        InputError: naming what is missing or not understood.
+        hardsim.errors.InputError: naming what is missing or not understood.
     """
     for value, what, shape in ((embedding, "embedding", "V"), (unembedding, "unembedding", "O")):
         if value is None:

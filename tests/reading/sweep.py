@@ -40,6 +40,7 @@ SIZES: dict[str, list[Any]] = {
     "query_pre_attn_scalar": [4, 7], "attn_logit_softcapping": [None, 2.0], "final_logit_softcapping": [None, 3.0],
     "logit_scale": [None, 0.5, 1.0], "partial_rotary_factor": [0.5, 1.0], "rotary_pct": [0.5, 1.0],
     "pad_token_id": [None, 1], "bos_token_id": [None], "eos_token_id": [None], "type_vocab_size": [2],
+    "dff": [7], "attention_heads": [2], "local_attention": [2, 5],
 }  # fmt: skip
 """Small values of sizes and other numbers, by the names that families have for them."""
 EPSILONS = re.compile(r"(^|_)(eps|epsilon)$")
@@ -218,7 +219,8 @@ def filled(model: Any) -> Any:
     """Fill a model with random parameters, each by its name, in float64; return it."""
     import torch
 
-    model = model.double().eval()
+    # XGLM does not run in float64.
+    model = (model if model.config.model_type == "xglm" else model.double()).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             numbers = np.random.default_rng(zlib.crc32(name.encode())).normal(size=tuple(parameter.shape)) * 0.4

@@ -278,6 +278,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("gemma3", {"rope_parameters": {"rope_theta": 7}}, "expected an object with full_attention and sliding_attention"),
     ("gemma3", {"attn_logit_softcapping": 3}, "at attn_logit_softcapping: expected null"),
+    (
+        "olmo3",
+        {"rope_parameters": None, "rope_theta": 7, "layer_types": ["sliding_attention"] * 3},
+        "at rope_theta: expected 500000: versions of transformers",
+    ),
     ("smollm3", {"no_rope_layers": [1, 2]}, "at no_rope_layers: expected an array of"),
     ("granite", {"logits_scaling": 0}, "at logits_scaling: expected a number other than 0"),
     ("nemotron", {"hidden_act": "sigmoid"}, "at hidden_act: expected one of .*relu2"),

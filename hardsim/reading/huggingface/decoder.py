@@ -45,6 +45,11 @@ class NormNames:
     out_2: str | None = None
 
 
+def no_norms(name: str) -> HeadNorms:
+    """Return no norms of queries and keys."""
+    return (), ()
+
+
 @dataclass(frozen=True)
 class DecoderPlan:
     """The parts of every layer of a family."""
@@ -63,7 +68,7 @@ class DecoderPlan:
     """The name of the output map of attention."""
     names: NormNames = NormNames()
     parallel: bool = False
-    head_norms: Callable[[str], HeadNorms] = lambda name: ((), ())
+    head_norms: Callable[[str], HeadNorms] = no_norms
     """Return the norms of queries and keys of the attention whose tensors' names begin so."""
     refined: Callable[[str, tuple[NetworkHead, ...], Projections], tuple[NetworkHead, ...]] | None = None
     """Change the heads of the attention whose tensors' names begin so, which are made of these maps."""
@@ -88,6 +93,18 @@ def gated(model: StoredModel, sizes: DecoderSizes, activation: Activation, bias:
 def rms(model: StoredModel, sizes: DecoderSizes, epsilon: Fraction, plus: int = 0) -> Callable[[str], Norm]:
     """Return the maker of RMSNorms for a `DecoderPlan`, whose weights are `plus` more than the stored ones."""
     return lambda name: model.rms_norm(name, sizes.width, epsilon, plus)
+
+
+def shared_norms(shape: AttentionShape, norm: Callable[[str], Norm], kind: str = "norm") -> Callable[[str], HeadNorms]:
+    """Return the `head_norms` of a `DecoderPlan` with one norm for all queries and one for all keys.
+
+    `norm` makes the norm of a name, over the coordinates of one key; `kind` ends the names: `q_norm`, `k_norm`."""
+
+    def found(name: str) -> HeadNorms:
+        norm_q, norm_k = (norm(f"{name}{part}_{kind}") for part in "qk")
+        return [norm_q] * shape.heads, [norm_k] * shape.groups
+
+    return found
 
 
 def read_decoder(model: StoredModel, sizes: DecoderSizes, plan: DecoderPlan) -> CausalBody:

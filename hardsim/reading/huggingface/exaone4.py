@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
-from hardsim.reading.huggingface.decoder import DecoderPlan, HeadNorms, NormNames, gated, read_decoder, read_sizes, rms
+from hardsim.reading.huggingface.decoder import (
+    DecoderPlan,
+    NormNames,
+    gated,
+    read_decoder,
+    read_sizes,
+    rms,
+    shared_norms,
+)
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import EPSILON_LAYER, ScoreRules, StoredModel, optional_size
 
@@ -23,11 +31,6 @@ def _body(model: StoredModel) -> CausalBody:
     slides = model.pattern(sizes.layers, 4) if window is not None else [False] * sizes.layers
     windows = model.windows(sizes.layers, slides, window)
     model.settled("max_position_embeddings", "sliding_window_pattern")
-
-    def head_norms(name: str) -> HeadNorms:
-        norm_q, norm_k = (model.rms_norm(f"{name}{part}_norm", shape.key, epsilon) for part in "qk")
-        return [norm_q] * shape.heads, [norm_k] * shape.groups
-
     plan = DecoderPlan(
         lambda layer: ScoreRules(
             RootScale(root=shape.key), rotary if window is None or windows[layer] else None, windows[layer]
@@ -35,7 +38,7 @@ def _body(model: StoredModel) -> CausalBody:
         rms(model, sizes, epsilon),
         gated(model, sizes, activation),
         names=AFTER,
-        head_norms=head_norms,
+        head_norms=shared_norms(shape, lambda name: model.rms_norm(name, shape.key, epsilon)),
     )
     return read_decoder(model, sizes, plan)
 

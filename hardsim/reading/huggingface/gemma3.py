@@ -11,7 +11,14 @@ from fractions import Fraction
 
 from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
-from hardsim.reading.huggingface.decoder import DecoderPlan, HeadNorms, gated, read_decoder, read_sizes, rms
+from hardsim.reading.huggingface.decoder import (
+    DecoderPlan,
+    gated,
+    read_decoder,
+    read_sizes,
+    rms,
+    shared_norms,
+)
 from hardsim.reading.huggingface.gemma import AROUND, inverse_root
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import EPSILON_RMS, ScoreRules, StoredModel, optional_number, optional_size
@@ -38,11 +45,6 @@ def _body(model: StoredModel) -> CausalBody:
     settings.neutral("attn_logit_softcapping", None)
     settings.neutral("use_bidirectional_attention", False)
     model.settled("max_position_embeddings")
-
-    def head_norms(name: str) -> HeadNorms:
-        norm_q, norm_k = (model.rms_norm(f"{name}{part}_norm", shape.key, epsilon, 1) for part in "qk")
-        return [norm_q] * shape.heads, [norm_k] * shape.groups
-
     plan = DecoderPlan(
         lambda layer: ScoreRules(scale, rotary if windows[layer] is None else local, windows[layer]),
         rms(model, sizes, epsilon, plus=1),
@@ -50,7 +52,7 @@ def _body(model: StoredModel) -> CausalBody:
         bias=biased,
         out_bias=biased,
         names=AROUND,
-        head_norms=head_norms,
+        head_norms=shared_norms(shape, lambda name: model.rms_norm(name, shape.key, epsilon, 1)),
     )
     body = read_decoder(model, sizes, plan)
     return replace(body, embedding_scale=RootScale(Fraction(sizes.width), sizes.width), output_cap=output_cap)

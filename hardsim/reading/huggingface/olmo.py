@@ -38,6 +38,9 @@ from hardsim.reading.huggingface.parts import (
 )
 from hardsim.reading.huggingface.rotary import FULL, SLIDING, RotaryNames, read_rotary
 
+THETA_OLMO3 = 500_000
+"""The base that OLMo 3 has for layers with a window."""
+
 
 def _body(model: StoredModel, number: int) -> CausalBody:
     settings, sizes, second = model.settings, read_sizes(model), number > 1
@@ -68,9 +71,12 @@ def _windowed(model: StoredModel, sizes: DecoderSizes) -> list[ScoreRules]:
     settings, key = model.settings, sizes.shape.key
     window = optional_size(settings, "sliding_window", 4096)
     windows = model.windows(sizes.layers, [(layer + 1) % 4 != 0 for layer in range(sizes.layers)], window)
-    # Without `rope_parameters`, versions of the library differ in the base of layers with a window.
     whole, local = RotaryNames(None, whole=True), RotaryNames(None, whole=True, scaled=False)
     full, near = (read_rotary(settings, key, names, kind) for names, kind in ((whole, FULL), (local, SLIDING)))
+    # Without `rope_parameters`, transformers 5 takes its default for layers with a window, and 4 takes `rope_theta`.
+    if near is not None and near.base != THETA_OLMO3 and not settings.has("rope_parameters") and any(windows):
+        message = f"{THETA_OLMO3}: versions of transformers differ in the base of layers with a window"
+        raise settings.at("rope_theta").error(message, "State the base of both kinds of layers in rope_parameters.")
     return [_rules(sizes, full if one is None else near, one) for one in windows]
 
 

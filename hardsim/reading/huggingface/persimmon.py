@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
-from hardsim.reading.huggingface.decoder import DecoderPlan, DecoderSizes, HeadNorms, read_decoder
+from hardsim.reading.huggingface.decoder import DecoderPlan, DecoderSizes, no_norms, read_decoder, shared_norms
 from hardsim.reading.huggingface.known import SQUARED
 from hardsim.reading.huggingface.parts import Projections, ScoreRules, StoredModel, by_head, joint_projections
 
@@ -26,6 +26,7 @@ def _body(model: StoredModel) -> CausalBody:
     rules = ScoreRules(RootScale(root=shape.key), model.rotary(shape.key, theta=None, part=Fraction(1, 2)))
     normed = settings.truth("qk_layernorm", True)
     model.settled("max_position_embeddings")
+    norms = shared_norms(shape, lambda name: model.layer_norm(name, shape.key, epsilon), "layernorm")
 
     def maps(name: str) -> Projections:
         joint, out = (
@@ -34,17 +35,11 @@ def _body(model: StoredModel) -> CausalBody:
         )
         return joint_projections(joint, by_head(shape), out)
 
-    def head_norms(name: str) -> HeadNorms:
-        if not normed:
-            return (), ()
-        norm_q, norm_k = (model.layer_norm(f"{name}{part}_layernorm", shape.key, epsilon) for part in "qk")
-        return [norm_q] * shape.heads, [norm_k] * shape.groups
-
     plan = DecoderPlan(
         lambda layer: rules,
         lambda name: model.layer_norm(name, width, epsilon),
         lambda name: model.mlp(f"{name}dense_h_to_4h", f"{name}dense_4h_to_h", activation, (width, hidden)),
-        head_norms=head_norms,
+        head_norms=norms if normed else no_norms,
         maps=maps,
         final="final_layernorm",
     )

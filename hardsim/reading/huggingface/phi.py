@@ -9,7 +9,14 @@ from fractions import Fraction
 
 from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
-from hardsim.reading.huggingface.decoder import DecoderPlan, HeadNorms, NormNames, read_decoder, read_sizes
+from hardsim.reading.huggingface.decoder import (
+    DecoderPlan,
+    NormNames,
+    no_norms,
+    read_decoder,
+    read_sizes,
+    shared_norms,
+)
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import ScoreRules, StoredModel
 
@@ -22,13 +29,7 @@ def _body(model: StoredModel) -> CausalBody:
     rules = ScoreRules(RootScale(root=shape.key), model.rotary(shape.key, part=Fraction(1, 2)))
     normed = settings.truth("qk_layernorm", False)
     model.settled("max_position_embeddings")
-
-    def head_norms(name: str) -> HeadNorms:
-        if not normed:
-            return (), ()
-        norm_q, norm_k = (model.layer_norm(f"{name}{part}_layernorm", shape.key, epsilon) for part in "qk")
-        return [norm_q] * shape.heads, [norm_k] * shape.groups
-
+    norms = shared_norms(shape, lambda name: model.layer_norm(name, shape.key, epsilon), "layernorm")
     plan = DecoderPlan(
         lambda layer: rules,
         lambda name: model.layer_norm(name, sizes.width, epsilon),
@@ -38,7 +39,7 @@ def _body(model: StoredModel) -> CausalBody:
         out="dense",
         names=NormNames(norm_2="input_layernorm"),
         parallel=True,
-        head_norms=head_norms,
+        head_norms=norms if normed else no_norms,
         final="final_layernorm",
     )
     return read_decoder(model, sizes, plan)

@@ -10,7 +10,15 @@ from functools import partial
 
 from hardsim.network.dense import RootScale
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
-from hardsim.reading.huggingface.decoder import DecoderPlan, HeadNorms, gated, read_decoder, read_sizes, rms
+from hardsim.reading.huggingface.decoder import (
+    DecoderPlan,
+    gated,
+    no_norms,
+    read_decoder,
+    read_sizes,
+    rms,
+    shared_norms,
+)
 from hardsim.reading.huggingface.known import ACTIVATIONS
 from hardsim.reading.huggingface.parts import EPSILON_RMS, ScoreRules, StoredModel, optional_size
 
@@ -27,20 +35,14 @@ def _body(model: StoredModel, third: bool) -> CausalBody:
     windows = model.windows(sizes.layers, (layer >= first for layer in range(sizes.layers)), window)
     biased = settings.truth("attention_bias", False) if third else False
     model.settled("max_position_embeddings", "sliding_window", "max_window_layers")
-
-    def head_norms(name: str) -> HeadNorms:
-        if not third:
-            return (), ()
-        norm_q, norm_k = (model.rms_norm(f"{name}{part}_norm", shape.key, epsilon) for part in "qk")
-        return [norm_q] * shape.heads, [norm_k] * shape.groups
-
+    norms = shared_norms(shape, lambda name: model.rms_norm(name, shape.key, epsilon))
     plan = DecoderPlan(
         lambda layer: ScoreRules(RootScale(root=shape.key), rotary, windows[layer]),
         rms(model, sizes, epsilon),
         gated(model, sizes, activation),
         bias=biased if third else True,
         out_bias=biased,
-        head_norms=head_norms,
+        head_norms=norms if third else no_norms,
     )
     return read_decoder(model, sizes, plan)
 
