@@ -390,7 +390,8 @@ class Alike:
         if any(other.mask is not Mask.NONE or _by_place(other) for other in earlier):
             return None
         here = network.layers[self.layer]
-        bare = (here.post or here.norm_1 is None) and network.embedding_norm is None and network.embedding_bias is None
+        entered = network.embedding_norm, network.embedding_bias, network.projection
+        bare = (here.post or here.norm_1 is None) and all(part is None for part in entered)
         tables = self._tables(n, m) if self.layer == 0 and bare else None
         if tables is not None:
             own, places = tables

@@ -11,7 +11,7 @@ With d coordinates in the residual stream, m positions (those of all tokens that
 
 Some families have further parts; a network without them leaves them at their defaults:
 
-    embeddings:   x = norm_e(c W_E[tokens] + W_P[positions] + b_E)
+    embeddings:   x = norm_e(c W_E[tokens] + W_P[positions] + b_E), of width e; with a projection, x W_X + b_X
     parallel:     x += attention(norm_1(x)) + mlp(norm_2(x))
     out-norms:    out_1(attention(.)) and out_2(mlp(.)) in the place of attention and mlp
     a head's q = turned(norm_q(y W_Q + b_Q)) and k = turned(norm_k(y W_K + b_K)), where `Rotary` turns by position
@@ -300,6 +300,11 @@ class Network:
     """Shape (d,): added to every embedded token, such as the row of BERT's token type 0."""
     embedding_norm: Norm | None = None
     """Applied to the embedded tokens with their positions."""
+    projection: Dense | None = None
+    """Shape (e, d): the linear map from embeddings of width e, after their norm, to the residual stream. The embedding,
+    its positions, its bias and its norm then have the width e; positions are not read by scores alone."""
+    projection_bias: Dense | None = None
+    """Shape (d,)."""
     positions_at: Literal["stream", "scores"] = "stream"
     """Where position encodings are added: to the residual stream, or to what queries and keys read (shortformer)."""
     transform: Transform | None = None
@@ -310,7 +315,7 @@ class Network:
     @property
     def dimension(self) -> int:
         """d, the width of the residual stream."""
-        return int(self.embedding.shape[1])
+        return int((self.embedding if self.projection is None else self.projection).shape[1])
 
     @property
     def scaled_embedding(self) -> Dense:
@@ -381,8 +386,8 @@ class Network:
         return before, after
 
     def encoding(self, n: int) -> Dense | None:
-        """Return the position encoding of a word of n symbols, shape (tokens read, d); None if there is none. Without
-        a table its entries are objects, possibly Reals."""
+        """Return the position encoding of a word of n symbols, (tokens read, width of embeddings); None if there is
+        none. Without a table its entries are objects, possibly Reals."""
         size = self.readout.length(n)
         if isinstance(self.positions, np.ndarray):
             return self.positions[:size]
@@ -390,7 +395,7 @@ class Network:
             return None
         # The word's first symbol is i = 1, so tokens before it have i <= 0.
         start = 1 - len(self.readout.before)
-        found = np.full((size, self.dimension), Fraction(0), dtype=object)
+        found = np.full((size, self.embedding.shape[1]), Fraction(0), dtype=object)
         for coordinate, function in self.positions:
             found[:, coordinate] += [real_value(function, start + row, n) for row in range(size)]
         return found

@@ -23,6 +23,7 @@ class NetworkFeature(StrEnum):
     OUT_NORM = "norms of what a layer adds"
     EMBEDDING_NORM = "a norm of embeddings"
     EMBEDDING_BIAS = "a bias of embeddings"
+    PROJECTION = "embeddings of another width"
     SCORE_POSITIONS = "positions that only scores read"
     TRANSFORM = "a transform before the outputs"
     OUTPUT_CAP = "a soft cap of outputs"
@@ -54,6 +55,7 @@ def _of_network(network: Network) -> Iterator[NetworkFeature]:
     present = {
         NetworkFeature.EMBEDDING_NORM: network.embedding_norm is not None,
         NetworkFeature.EMBEDDING_BIAS: network.embedding_bias is not None,
+        NetworkFeature.PROJECTION: network.projection is not None,
         NetworkFeature.SCORE_POSITIONS: network.positions_at == "scores",
         NetworkFeature.TRANSFORM: transform is not None,
         NetworkFeature.OUTPUT_CAP: network.output_cap is not None,

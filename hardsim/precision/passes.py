@@ -35,6 +35,8 @@ from hardsim.writing.layout import (
     EMBEDDING,
     EMBEDDING_BIAS,
     POSITIONS,
+    PROJECTION,
+    PROJECTION_BIAS,
     TRANSFORM,
     UNEMBEDDING,
     UNEMBEDDING_BIAS,
@@ -526,7 +528,8 @@ class FormatPass:
         x = x if self._encoding is None else arithmetic.add(x, self._encoding)
         x, beside = (token, x) if apart else (x, None)
         norm = self.layout.description.get("embedding_norm")
-        return self._norm(norm, "embedding_norm.", self._plus(x, EMBEDDING_BIAS)), beside
+        x = self._norm(norm, "embedding_norm.", self._plus(x, EMBEDDING_BIAS))
+        return self._product(x, PROJECTION, PROJECTION_BIAS) if PROJECTION in self._arrays else x, beside
 
     def _plus(self, x: Enclosures, bias: str) -> Enclosures:
         return self.arithmetic.add(x, self._arrays[bias]) if bias in self._arrays else x

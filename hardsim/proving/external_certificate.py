@@ -54,8 +54,8 @@ from hardsim.visible import visible_json
 FEW_RUN, MOST_RUN = 300, 8_192
 """The most prefixes that are run in a certificate of a network of two layers: at first, and where these do not close
 otherwise."""
-ELSEWHERE = NetworkFeature.POOLED_START, NetworkFeature.POOLED_MEAN
-"""The features of networks that are not read at the last position."""
+UNCOVERED = NetworkFeature.PROJECTION, NetworkFeature.POOLED_START, NetworkFeature.POOLED_MEAN
+"""The features that no certificate covers: the last two are of networks that are not read at the last position."""
 PARTS = 100
 """The number of steps of the writing, and of the checking, of a certificate."""
 
@@ -72,7 +72,7 @@ def no_certificate(subject: External) -> str | None:
 def _uncovered(network: Network) -> list[str]:
     """Return the names of features of a network that certificates do not cover: with two layers, of all."""
     one = len(network.layers) == 1
-    found = [feature.value for feature in features(network) if not one or feature in ELSEWHERE]
+    found = [feature.value for feature in features(network) if not one or feature in UNCOVERED]
     scaled = any(head.rotary is not None and head.rotary.scaling is not None for head in network.heads)
     return [*found, "a scaling of rotary positions"] if scaled else found
 

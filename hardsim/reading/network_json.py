@@ -33,7 +33,7 @@ request any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "embedding_scale", "positions", "layers", "final_norm",
     "unembedding", "unembedding_bias", "outputs", "alphabet", "input", "at", "decide", "embedding_bias",
-    "embedding_norm", "positions_at", "transform", "output_cap", "padding", "excluded",
+    "embedding_norm", "projection", "projection_bias", "positions_at", "transform", "output_cap", "padding", "excluded",
 )  # fmt: skip
 MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
 KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
@@ -55,7 +55,9 @@ def read_network_json(document: Reader) -> dense.Network:
     if document.has("title"):
         document.field("title").text()
     embedding = _matrix(document.field("embedding"), None, None)
-    count, width = embedding.shape
+    count, entered = embedding.shape
+    projection = _matrix(document.field("projection"), entered, None) if document.has("projection") else None
+    width = entered if projection is None else projection.shape[1]
     tokens = _names(document.field("tokens"), count, "token")
     layers = tuple(_layer(item, number, width) for number, item in enumerate(document.field("layers").items()))
     _require_names(document)
@@ -72,7 +74,7 @@ def read_network_json(document: Reader) -> dense.Network:
     return dense.Network(
         tokens=tokens,
         embedding=embedding,
-        positions=_positions(document, width, readout),
+        positions=_positions(document, entered, readout),
         layers=layers,
         final=_norm(document, "final_norm", width),
         unembedding=unembedding,
@@ -82,14 +84,31 @@ def read_network_json(document: Reader) -> dense.Network:
         embedding_scale=_scale(document.field("embedding_scale"), "what embeddings are multiplied by")
         if document.has("embedding_scale")
         else dense.RootScale(),
-        embedding_bias=_vector(document, "embedding_bias", width),
-        embedding_norm=_norm(document, "embedding_norm", width),
-        positions_at=document.field("positions_at").choice(POSITIONS_AT.__getitem__, ", ".join(POSITIONS_AT))
-        if document.has("positions_at")
-        else "stream",
+        embedding_bias=_vector(document, "embedding_bias", entered),
+        embedding_norm=_norm(document, "embedding_norm", entered),
+        projection=projection,
+        projection_bias=_projection_bias(document, projection),
+        positions_at=_positions_at(document, projection),
         transform=transform,
         output_cap=_positive(document, "output_cap"),
     )
+
+
+def _projection_bias(document: Reader, projection: dense.Dense | None) -> dense.Dense | None:
+    if projection is not None:
+        return _vector(document, "projection_bias", projection.shape[1])
+    if document.has("projection_bias"):
+        raise document.field("projection_bias").error("a projection, which this belongs to")
+    return None
+
+
+def _positions_at(document: Reader, projection: dense.Dense | None) -> Literal["stream", "scores"]:
+    if not document.has("positions_at"):
+        return "stream"
+    found = document.field("positions_at").choice(POSITIONS_AT.__getitem__, ", ".join(POSITIONS_AT))
+    if found == "scores" and projection is not None:
+        raise document.field("positions_at").error("stream, since embeddings have another width than scores read")
+    return found
 
 
 def _require_sizes(document: Reader) -> None:
@@ -359,6 +378,8 @@ def network_json(network: dense.Network) -> dict[str, Any]:
         "decide": decide_text(readout),
         "embedding_bias": _written(network.embedding_bias),
         "embedding_norm": _norm_json(network.embedding_norm),
+        "projection": _written(network.projection),
+        "projection_bias": _written(network.projection_bias),
         "positions_at": None if network.positions_at == "stream" else network.positions_at,
         "transform": _transform_json(network.transform),
         "output_cap": _optional_json(network.output_cap),

@@ -315,6 +315,8 @@ def _parts(network: Network) -> Iterator[NetworkFact]:
         yield NetworkFact("embedding", "a bias is added to every token")
     if network.embedding_norm is not None:
         yield NetworkFact("embedding", norm_text(network.embedding_norm))
+    if network.projection is not None:
+        yield NetworkFact("embedding", f"of width {len(network.projection)}, mapped to the dimension")
     if network.positions_at == "scores":
         yield NetworkFact("positions", "read by queries and keys alone")
     if (step := network.transform) is not None:

@@ -75,7 +75,8 @@ class DenseForward(DensePass[list[Row]]):
         """The network with numbers of the arithmetic in place of its arrays, except the embedding and the table of
         positions: matrices for `product`, and rows. Made at the arithmetic's precision."""
         parts = (
-            "layers", "final", "unembedding", "unembedding_bias", "embedding_bias", "embedding_norm", "transform",
+            "layers", "final", "unembedding", "unembedding_bias", "embedding_bias", "embedding_norm", "projection",
+            "projection_bias", "transform",
         )  # fmt: skip
         return replace(self.network, **{name: self._in_numbers(getattr(self.network, name)) for name in parts})
 
@@ -156,9 +157,11 @@ class DenseForward(DensePass[list[Row]]):
             x = [[factor * value for value in row] for row in x]
         encoding = None if self.network.positions_at == "scores" else self.network.encoding(n)
         x = x if encoding is None else self.summed(x, self._exact(encoding))
-        bias = self._numbers.embedding_bias
+        numbers = self._numbers
+        bias = numbers.embedding_bias
         x = x if bias is None else [_plus(row, bias) for row in x]
-        return self.normed(self._numbers.embedding_norm, x)
+        x = self.normed(numbers.embedding_norm, x)
+        return x if numbers.projection is None else self._linear(x, numbers.projection, numbers.projection_bias)
 
     def at(self, x: list[Row], places: Sequence[int]) -> list[Row]:
         """Return the rows at some positions."""

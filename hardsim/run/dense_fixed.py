@@ -210,7 +210,8 @@ class FixedForward(DensePass[VectorBalls]):
             x = self.summed(x, self._fixed(encoding))
         if network.embedding_bias is not None:
             x = self.summed(x, self._fixed(network.embedding_bias[None, :]))
-        return self.normed(network.embedding_norm, x)
+        x, projection = self.normed(network.embedding_norm, x), self.floats.projection
+        return x if projection is None else self._linear(x, projection, network.projection_bias)
 
     def _beside(self, n: int) -> VectorBalls | None:
         """Return the encodings of positions that only queries and keys read; None if there are none."""

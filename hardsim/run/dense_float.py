@@ -985,6 +985,7 @@ class DenseFloat:
         self._bias = None if network.embedding_bias is None else enclosed(network.embedding_bias)
         transform = network.transform
         self._activation = None if transform is None else transform.activation
+        self.projection: LinearMap | None = None
         self.transform: LinearMap | None = None
         norms = (network.embedding_norm, network.final, None if transform is None else transform.norm)
         with np.errstate(all="ignore"):
@@ -993,11 +994,13 @@ class DenseFloat:
                 self.layers.append(FloatLayer(layer, network.dimension, fine))
                 step(len(self.layers), len(network.layers))
             self._entering, self._final, self._leaving = (None if norm is None else FloatNorm(norm) for norm in norms)
+            if network.projection is not None:
+                self.projection = LinearMap(network.projection, network.projection_bias, fine)
             if transform is not None:
                 self.transform = LinearMap(transform.weight, transform.bias, fine)
             self.unembedding = LinearMap(network.unembedding, network.unembedding_bias, fine)
             self._cap = None if network.output_cap is None else SoftCap(network.output_cap)
-        sizes = [network.dimension, network.unembedding.shape[0], len(network.outputs)]
+        sizes = [network.dimension, network.embedding.shape[1], network.unembedding.shape[0], len(network.outputs)]
         self.width: int = max([layer.width for layer in self.layers] + sizes)
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
 
@@ -1057,7 +1060,8 @@ class DenseFloat:
             rad += U * np.abs(x) * GROW + ETA
             if off is not None:
                 rad += off
-        return normed(self._entering, Vectors(x, lengths(rad), rad if self.fine else None))
+        found = normed(self._entering, Vectors(x, lengths(rad), rad if self.fine else None))
+        return found if self.projection is None else self.projection(found, lengths(found.mid))
 
     @property
     def _only_scores(self) -> bool:

@@ -55,6 +55,7 @@ EMBEDDING, POSITIONS, UNEMBEDDING, UNEMBEDDING_BIAS = "embedding", "positions", 
 QUERY_SIDE = ("w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
 MLP_SIDE = ("w_in", "b_in", "w_out", "b_out", "w_gate", "b_gate")
 EMBEDDING_BIAS, TRANSFORM = "embedding_bias", "transform."
+PROJECTION, PROJECTION_BIAS = "projection", "projection_bias"
 BEYOND = "Scale the network, so that its numbers are between 10^-300 and 10^300."
 
 
@@ -78,7 +79,7 @@ class ExportLayout:
 
     @property
     def dimension(self) -> int:
-        """d, the width of the residual stream."""
+        """d, the width of the residual stream; of embeddings, if these have another."""
         return int(self.arrays[EMBEDDING].shape[1])
 
     @property
@@ -259,6 +260,7 @@ def network_layout(network: Network) -> ExportLayout:
     arrays, layers, readout = dict[str, Array](), [], network.readout
     _put(arrays, "", {EMBEDDING: network.scaled_embedding, UNEMBEDDING: network.unembedding})
     _put(arrays, "", {UNEMBEDDING_BIAS: network.unembedding_bias, EMBEDDING_BIAS: network.embedding_bias})
+    _put(arrays, "", {PROJECTION: network.projection, PROJECTION_BIAS: network.projection_bias})
     _put(arrays, "", {POSITIONS: network.positions if isinstance(network.positions, np.ndarray) else None})
     for number, layer in enumerate(network.layers):
         prefix = f"layers.{number}."

@@ -23,6 +23,7 @@ H = TypeVar("H", bound=Hashable)
 NAME = "transformer-lens"
 ELSEWHERE = "Write --to torch, --to safetensors or --to onnx: they have all parts."
 HELD = frozenset(NetworkFeature) - {
+    NetworkFeature.PROJECTION,
     NetworkFeature.TRANSFORM,
     NetworkFeature.POOLED_START,
     NetworkFeature.POOLED_MEAN,

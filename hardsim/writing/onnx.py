@@ -29,6 +29,8 @@ from hardsim.writing.layout import (
     EMBEDDING,
     EMBEDDING_BIAS,
     POSITIONS,
+    PROJECTION,
+    PROJECTION_BIAS,
     TRANSFORM,
     UNEMBEDDING,
     UNEMBEDDING_BIAS,
@@ -209,6 +211,7 @@ class _Graph:
         if "positions_at" not in description:
             x, beside = reduce(self.sum, beside, x), []
         x = self.norm(description.get("embedding_norm"), "embedding_norm.", self.plus(x, EMBEDDING_BIAS))
+        x = self.product(x, PROJECTION, PROJECTION_BIAS) if PROJECTION in layout.arrays else x
         self.beside = reduce(self.sum, beside) if beside else None
         heads = 0
         for number, layer in enumerate(description["layers"]):

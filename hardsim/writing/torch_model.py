@@ -12,11 +12,12 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
 
-with norms before or after the sums, and in some networks parts that config.json names: norms of queries and keys, which
-are then turned by their positions; a soft cap C tanh(score / C), and less slope |i - j| for each score; windows;
-sparsemax in place of softmax; norms of what is added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out.
-Position encodings and the scale, 1/temperature, are functions of i and n, computed exactly (log, exp and sqrt in
-float64) and rounded to float64, as weights were, then to the dtype of the model.
+with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
+another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
+less slope |i - j| for each score; windows; sparsemax in place of softmax; norms of what is added; gated units,
+(f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and the scale, 1/temperature, are functions of i and
+n, computed exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the
+model.
 """
 
 import json
@@ -128,7 +129,8 @@ class SoftTransformer(Parameters):
     """The whole network, as `network` in config.json describes it."""
 
     def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-        super().__init__(tensors, "", "embedding positions embedding_bias unembedding unembedding_bias")
+        names = "embedding positions embedding_bias projection projection_bias unembedding unembedding_bias"
+        super().__init__(tensors, "", names)
         self.config, self.before, self.after = config, config["before"], config["after"]
         self.sets, self.names = "propositions" in config, config.get("tokens", config.get("propositions"))
         self.layers = nn.ModuleList(SoftLayer(one, tensors, f"layers.{k}.") for k, one in enumerate(config["layers"]))
@@ -164,6 +166,7 @@ class SoftTransformer(Parameters):
             x[:, :, place] = x[:, :, place] + self.numbers([sum(value(one, at, n) for one in functions) for at in i])
         x, beside = (token, x) if "positions_at" in self.config else (x, None)
         x = self.embedding_norm(plus(x, self.embedding_bias))
+        x = x if self.projection is None else plus(x @ self.projection, self.projection_bias)
         for layer in self.layers:
             scales = [self.numbers([value(head.scale, at, n) for at in i])[:, None] for head in layer.heads]
             x = layer(x, beside, scales, [self.seen(head.mask, m, head.config.get("window")) for head in layer.heads])

@@ -224,6 +224,18 @@ def _bert(draw: random.Random) -> Config:
     return config | {"embedding_size": config["hidden_size"]}
 
 
+def _narrow(draw: random.Random) -> Config:
+    return _bert(draw) | {"embedding_size": draw.choice([3, 5, 16])}
+
+
+def _albert(draw: random.Random) -> Config:
+    layers = draw.choice([1, 2, 3, 4])
+    return _narrow(draw) | {
+        "num_hidden_layers": layers, "num_hidden_groups": draw.randrange(1, layers + 2), "layer_norm_eps": 1e-3,
+        "inner_group_num": draw.choice([1, 1, 2]), "pad_token_id": draw.choice([None, 0]),
+    }  # fmt: skip
+
+
 HEADS = "ForCausalLM", "ForSequenceClassification", "ForTokenClassification"
 
 
@@ -253,6 +265,12 @@ FAMILIES = {
     "biogpt": LibraryFamily(_classes("BioGpt"), _biogpt),
     "ctrl": LibraryFamily(("CTRLLMHeadModel", "CTRLForSequenceClassification"), _ctrl),
     "bert": LibraryFamily(("BertForPreTraining",), _bert),
+    "electra-narrow": LibraryFamily(
+        tuple(f"Electra{head}" for head in ("ForMaskedLM", *HEADS[1:], "ForPreTraining")), _narrow, 8
+    ),
+    "albert": LibraryFamily(
+        tuple(f"Albert{head}" for head in ("ForMaskedLM", *HEADS[1:], "ForPreTraining")), _albert, 20
+    ),
     "electra": LibraryFamily(("ElectraForPreTraining",), _bert),
     "modernbert": LibraryFamily(tuple(f"ModernBert{head}" for head in ("ForMaskedLM", *HEADS[1:])), _modernbert, 12),
 }

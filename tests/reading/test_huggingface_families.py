@@ -283,6 +283,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"rope_parameters": None, "rope_theta": 7, "layer_types": ["sliding_attention"] * 3},
         "at rope_theta: expected 500000: versions of transformers",
     ),
+    ("modernbert", {"rope_parameters": None, "rope_theta": 7}, r"not understood: rope_theta \(7\)"),
+    ("albert", {"net_structure_type": 1}, "at net_structure_type: expected 0"),
     ("smollm3", {"no_rope_layers": [1, 2]}, "at no_rope_layers: expected an array of"),
     ("granite", {"logits_scaling": 0}, "at logits_scaling: expected a number other than 0"),
     ("nemotron", {"hidden_act": "sigmoid"}, "at hidden_act: expected one of .*relu2"),

@@ -420,6 +420,16 @@ def test_numbers_that_are_none_or_too_long(text: str) -> None:
     raised(InputError, read, json.dumps(MORE_A).replace("-0.1", text), match="at unembedding_bias|is not a JSON number")
 
 
+def test_a_projection_has_its_parts_and_needs_positions_in_the_stream() -> None:
+    plain: Document = network_json(made(outputs=1))
+    wide: Document = network_json(featured(made(outputs=1), [NetworkFeature.PROJECTION]))
+    assert read(wide).dimension == 8 == read(wide).embedding.shape[1] - 3
+    bias = {"projection_bias": [0] * 8}
+    raised(InputError, read, plain | bias, match="at projection_bias: expected a projection")
+    raised(InputError, read, wide | {"positions_at": "scores"}, match="at positions_at: expected stream, since")
+    raised(InputError, read, wide | {"projection": [[1, 2]] * 8}, match=r"at projection: .*11")
+
+
 def test_decimals_are_refused_where_rationals_are_text() -> None:
     document = '{"format": "hardsim-ahat", "schema_version": 2, "program": {"alphabet": ["a"], "coordinates": ["1"], '
     document += '"letters": [{"name": "1", "symbols": ["a"], "value": 0.5}]}}'

@@ -122,6 +122,7 @@ def plain(network: Network, n: int, tokens: list[int]) -> Any:
     inside, beside = (positions, 0.0) if network.positions_at == "stream" else (0.0, positions)
     x = scale * floats(network.embedding)[tokens] + inside + floats(network.embedding_bias)
     x = normed(network.embedding_norm, x)
+    x = x if network.projection is None else x @ floats(network.projection) + floats(network.projection_bias)
     for layer in network.layers:
         entered = x
         if layer.attends:

@@ -160,6 +160,15 @@ def featured(network: Network, chosen: Collection[NetworkFeature], seed: int = 0
             out_2=norm(d) if has(NetworkFeature.OUT_NORM) and mlp is not None else None,
         )
 
+    e = d + 3
+    embeddings: dict[str, Any] = {}
+    # Scores alone cannot read positions of another width.
+    if has(NetworkFeature.PROJECTION) and not has(NetworkFeature.SCORE_POSITIONS):
+        embeddings = {"embedding": maker.array(len(network.tokens), e), "projection": maker.array(e, d, spread=e**-0.5)}
+        embeddings["projection_bias"] = maker.array(d)
+        if isinstance(network.positions, np.ndarray):
+            embeddings["positions"] = maker.array(len(network.positions), e, spread=0.5)
+    wide = e if embeddings else d
     transform = Transform(maker.array(d, d + 1), maker.array(d + 1), Activation.GELU, norm(d + 1))
     pooled: Pooled = (
         "start" if has(NetworkFeature.POOLED_START) else "mean" if has(NetworkFeature.POOLED_MEAN) else "last"
@@ -167,8 +176,9 @@ def featured(network: Network, chosen: Collection[NetworkFeature], seed: int = 0
     return replace(
         network,
         layers=tuple(map(layer, network.layers)),
-        embedding_bias=maker.array(d) if has(NetworkFeature.EMBEDDING_BIAS) else None,
-        embedding_norm=norm(d) if has(NetworkFeature.EMBEDDING_NORM) else None,
+        **embeddings,
+        embedding_bias=maker.array(wide) if has(NetworkFeature.EMBEDDING_BIAS) else None,
+        embedding_norm=norm(wide) if has(NetworkFeature.EMBEDDING_NORM) else None,
         positions_at="scores" if has(NetworkFeature.SCORE_POSITIONS) else "stream",
         transform=transform if has(NetworkFeature.TRANSFORM) else None,
         unembedding=maker.array(d + 1, outputs) if has(NetworkFeature.TRANSFORM) else network.unembedding,

@@ -115,6 +115,7 @@ NETWORKS: list[Network] = [
     made(fractions=True, rows=None),
     made(activation=Activation.SILU, norm="rms", post=True),
     made(layers=0, biases=False),
+    featured(made(k=4), [NetworkFeature.PROJECTION, NetworkFeature.EMBEDDING_NORM, NetworkFeature.EMBEDDING_BIAS]),
     featured(made(k=4), [one for one in NetworkFeature if one is not NetworkFeature.POOLED_START]),
     mean_of_a(Fraction(1, 3), rows=5, readout=Readout(before=("s",), after=("e",)), tokens=("a", "b", "s", "e")),
     replace(mean_of_a(), positions=((0, parse_arith("i/(3*n)", ("i", "n"), "test")),)),

@@ -2,11 +2,13 @@
 
 Sources: transformers, `models/bert/modeling_bert.py` (Devlin et al. 2018, arXiv 1810.04805), `models/roberta/` (Liu et
 al. 2019, arXiv 1907.11692) and `models/electra/` (Clark et al. 2020, arXiv 2003.10555). Every token has the type 0. In
-RoBERTa the first position is that after the id of padding, and padding itself is not counted.
+RoBERTa the first position is that after the id of padding, and padding itself is not counted. ELECTRA's embeddings may
+have another width than its layers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -38,9 +40,24 @@ PADDING = 1
 
 
 @dataclass(frozen=True)
-class _LayerPlan:
-    """The sizes and settings that all layers share."""
+class LayerNames:
+    """The names of the parts of a layer."""
 
+    queries: str
+    keys: str
+    values: str
+    out: str
+    norm_1: str
+    first: str
+    second: str
+    norm_2: str
+
+
+@dataclass(frozen=True)
+class LayerPlan:
+    """The number of layers, and the sizes and settings that all of them share."""
+
+    count: int
     width: int
     hidden: int
     shape: AttentionShape
@@ -49,32 +66,56 @@ class _LayerPlan:
     epsilon: Fraction
 
 
-def _body(model: StoredModel, padding: int | None = None) -> EncoderBody:
-    """Return the body. `padding` is the default id of padding in families whose positions are counted after it."""
+@dataclass(frozen=True)
+class BodyPlan:
+    """The parts of a body that differ between the families."""
+
+    layers: Callable[[StoredModel, LayerPlan], tuple[NetworkLayer, ...]]
+    activation: str = "gelu"
+    """The default of `hidden_act`."""
+    padding: int | None = None
+    """The default id of padding in families whose positions are counted after it."""
+    embedded: int | None = None
+    """The default of `embedding_size`; None if embeddings have the width of the layers."""
+    projection: str = ""
+    """The name of the map from embeddings to the layers; with `always`, it is there also if the widths are equal."""
+    always: bool = False
+    causal: bool = True
+    """True if `is_decoder` makes the network causal."""
+    harmless: tuple[str, ...] = ()
+
+
+def read_body(model: StoredModel, plan: BodyPlan) -> EncoderBody:
+    """Return the body of a network, as the plan of its family says."""
     settings = model.settings
     width, count = model.size("hidden_size"), model.size("num_hidden_layers", least=0)
     shape, hidden = model.shape(width, grouped=False), model.size("intermediate_size")
     vocabulary, rows = model.size("vocab_size"), model.size("max_position_embeddings", default=512)
     types = settings.integer("type_vocab_size", 2)
-    activation = settings.choice("hidden_act", ACTIVATIONS, "gelu")
+    activation = settings.choice("hidden_act", ACTIVATIONS, plan.activation)
     epsilon = settings.epsilon("layer_norm_eps", ENCODER_EPSILON)
     settings.neutral("position_embedding_type", "absolute")
-    causal = settings.has("is_decoder") and settings.value("is_decoder") is not False and settings.truth("is_decoder")
-    plan = _LayerPlan(width, hidden, shape, activation, Mask.FUTURE if causal else Mask.NONE, epsilon)
-    pad = None if padding is None else settings.integer("pad_token_id", padding, least=0)
-    model.settled("embedding_size", "summary_last_dropout")
+    stated = plan.causal and settings.has("is_decoder") and settings.value("is_decoder") is not False
+    mask = Mask.FUTURE if stated and settings.truth("is_decoder") else Mask.NONE
+    every = LayerPlan(count, width, hidden, shape, activation, mask, epsilon)
+    pad = None if plan.padding is None else settings.integer("pad_token_id", plan.padding, least=0)
+    size = width if plan.embedded is None else settings.integer("embedding_size", plan.embedded)
+    model.settled("embedding_size", "summary_last_dropout", *plan.harmless)
+    of = "hidden_size" if plan.embedded is None else "embedding_size"
+    projected = plan.always or size != width
     model.weights.check_table(f"{model.start}embeddings.position_ids", "numbers of positions", np.arange(rows)[None])
-    table = model.take("embeddings.position_embeddings.weight", rows, width, why="max_position_embeddings, hidden_size")
-    kinds = model.take("embeddings.token_type_embeddings.weight", types, width, why="type_vocab_size, hidden_size")
+    table = model.take("embeddings.position_embeddings.weight", rows, size, why=f"max_position_embeddings, {of}")
+    kinds = model.take("embeddings.token_type_embeddings.weight", types, size, why=f"type_vocab_size, {of}")
     return EncoderBody(
-        model.take("embeddings.word_embeddings.weight", vocabulary, width, why="vocab_size, hidden_size"),
+        model.take("embeddings.word_embeddings.weight", vocabulary, size, why=f"vocab_size, {of}"),
         table if pad is None else _after(model, table, pad),
-        model.layer_norm("embeddings.LayerNorm", width, epsilon),
-        tuple(_layer(model, number, plan) for number in range(count)),
+        model.layer_norm("embeddings.LayerNorm", size, epsilon),
+        plan.layers(model, every),
         epsilon,
         activation,
         kinds[0],
         pad,
+        projection=model.linear(plan.projection, size, width) if projected else None,
     )
 
 
@@ -86,17 +127,17 @@ def _after(model: StoredModel, table: Dense, pad: int) -> Dense:
     return table[pad + 1 :]
 
 
-def _layer(model: StoredModel, number: int, plan: _LayerPlan) -> NetworkLayer:
-    name, width = f"encoder.layer.{number}.", plan.width
-    q, k, v = (model.linear(f"{name}attention.self.{part}", width, width) for part in ("query", "key", "value"))
-    maps = Projections(q, k, v, model.linear(f"{name}attention.output.dense", width, width))
+def read_layer(model: StoredModel, prefix: str, names: LayerNames, plan: LayerPlan, number: int) -> NetworkLayer:
+    """Return a layer, whose tensors' names begin with `prefix`."""
+    width = plan.width
+    maps = Projections(
+        *(model.linear(prefix + part, width, width) for part in (names.queries, names.keys, names.values, names.out))
+    )
     heads = attention_heads(number, plan.shape, maps, ScoreRules(RootScale(root=plan.shape.key)))
-    first, second = f"{name}intermediate.dense", f"{name}output.dense"
-    norm_1 = model.layer_norm(f"{name}attention.output.LayerNorm", width, plan.epsilon)
-    norm_2 = model.layer_norm(f"{name}output.LayerNorm", width, plan.epsilon)
+    norm_1, norm_2 = (model.layer_norm(prefix + part, width, plan.epsilon) for part in (names.norm_1, names.norm_2))
     return NetworkLayer(
         tuple(replace(head, mask=plan.mask) for head in heads),
-        model.mlp(first, second, plan.activation, (width, plan.hidden)),
+        model.mlp(prefix + names.first, prefix + names.second, plan.activation, (width, plan.hidden)),
         maps.o.bias,
         norm_1,
         norm_2,
@@ -104,13 +145,20 @@ def _layer(model: StoredModel, number: int, plan: _LayerPlan) -> NetworkLayer:
     )
 
 
-def _electra(model: StoredModel) -> EncoderBody:
-    settings, width = model.settings, model.size("hidden_size")
-    size = settings.integer("embedding_size", 128)
-    if size != width:
-        hint = "Embeddings of another width pass through a linear layer after their norm, which is not supported."
-        raise settings.at("embedding_size").error(f"hidden_size, {width}", hint)
-    return _body(model)
+NAMES = LayerNames(
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "output.dense",
+    "output.LayerNorm",
+)
+
+
+def _layers(model: StoredModel, plan: LayerPlan) -> tuple[NetworkLayer, ...]:
+    return tuple(read_layer(model, f"encoder.layer.{number}.", NAMES, plan, number) for number in range(plan.count))
 
 
 _NAMES = PredictionNames(
@@ -125,7 +173,7 @@ BERT = EncoderFamily(
     "BERT",
     "Bert",
     "bert.",
-    _body,
+    partial(read_body, plan=BodyPlan(_layers)),
     {
         SEQUENCES: classifies_sequences(POOLER, "classifier", Activation.TANH, inside=True),
         EACH: classifies_tokens(unused=(POOLER,)),
@@ -145,7 +193,7 @@ ELECTRA = EncoderFamily(
     "ELECTRA",
     "Electra",
     "electra.",
-    _electra,
+    partial(read_body, plan=BodyPlan(_layers, embedded=128, projection="embeddings_project")),
     {
         SEQUENCES: classifies_sequences("classifier.dense", "classifier.out_proj", Activation.GELU),
         EACH: classifies_tokens(),
@@ -180,7 +228,7 @@ def _roberta(model_type: str, title: str, classes: str) -> EncoderFamily:
         title,
         classes,
         "roberta.",
-        partial(_body, padding=PADDING),
+        partial(read_body, plan=BodyPlan(_layers, padding=PADDING)),
         {
             SEQUENCES: classifies_sequences("classifier.dense", "classifier.out_proj", Activation.TANH),
             EACH: classifies_tokens(unused=(POOLER,)),

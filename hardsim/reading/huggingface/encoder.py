@@ -24,6 +24,7 @@ from hardsim.network.dense import (
     Token,
     Transform,
 )
+from hardsim.reading.attention import Projection
 from hardsim.reading.huggingface.causal import read_labels
 from hardsim.reading.huggingface.parts import StoredModel
 from hardsim.reading.tensors import Stored
@@ -47,11 +48,18 @@ class EncoderBody:
     padding: int | None = None
     """The id of a token whose position is not counted; None if all positions are counted."""
     final: Norm | None = None
+    projection: Projection | None = None
+    """The map from embeddings of another width to the residual stream."""
+
+    @property
+    def embedded(self) -> int:
+        """The width of embeddings."""
+        return int(self.embedding.shape[1])
 
     @property
     def width(self) -> int:
         """d, the width of the residual stream."""
-        return int(self.embedding.shape[1])
+        return self.embedded if self.projection is None else int(self.projection.weight.shape[1])
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,8 @@ def read_encoder(family: EncoderFamily, stored: Stored) -> Network:
         readout,
         embedding_bias=body.embedding_bias,
         embedding_norm=body.embedding_norm,
+        projection=None if body.projection is None else body.projection.weight,
+        projection_bias=None if body.projection is None else body.projection.bias,
         transform=found.transform,
     )
 
@@ -239,11 +249,9 @@ def predicts_tokens(
     body) and a norm. `second` is the linear layer of a second head, about pairs of sentences, which is not read."""
 
     def head(model: StoredModel, body: EncoderBody, tokens: Tokens) -> EncoderOutputs:
-        weights, width = model.weights, body.width
-        weight, bias = _outer(model, names.dense, width, width)
-        norm = Norm(
-            "layer", body.epsilon, *(weights.take(f"{names.norm}.{part}", width) for part in ("weight", "bias"))
-        )
+        weights, width, size = model.weights, body.width, body.embedded
+        weight, bias = _outer(model, names.dense, size, width)
+        norm = Norm("layer", body.epsilon, *(weights.take(f"{names.norm}.{part}", size) for part in ("weight", "bias")))
         _leave(model, unused, width)
         tied = model.settings.truth("tie_word_embeddings", True)
         out_bias = _out_bias(model, names, len(tokens), tied)
@@ -258,7 +266,7 @@ def predicts_tokens(
 
 
 def encoder_unembedding(model: StoredModel, name: str, embedding: Dense, tied: bool) -> Dense:
-    """Return the unembedding (V, d): its own, or the embedding."""
+    """Return the unembedding (V, e): its own, or the embedding."""
     own = model.weights.maybe(name, *embedding.shape)
     if own is None and not tied:
         hint = "Save the whole model, or set tie_word_embeddings to true in config.json if both are one table."

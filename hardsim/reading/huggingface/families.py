@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hardsim.reading.huggingface.albert import ALBERT
 from hardsim.reading.huggingface.bert import BERT, CAMEMBERT, ELECTRA, ROBERTA, XLM_ROBERTA
 from hardsim.reading.huggingface.bloom import BLOOM
 from hardsim.reading.huggingface.cohere import COHERE, COHERE2
@@ -46,5 +47,5 @@ CAUSAL = (
     XGLM, BIOGPT, CTRL, MINISTRAL, SEED_OSS, ERNIE, EXAONE4,
 )  # fmt: skip
 """The families of causal networks, in the order of the documentation."""
-ENCODERS = (BERT, ROBERTA, DISTILBERT, ELECTRA, XLM_ROBERTA, CAMEMBERT, MODERNBERT)
+ENCODERS = (BERT, ROBERTA, DISTILBERT, ELECTRA, XLM_ROBERTA, CAMEMBERT, MODERNBERT, ALBERT)
 """The families of encoders."""

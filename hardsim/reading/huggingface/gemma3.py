@@ -25,7 +25,7 @@ from hardsim.reading.huggingface.parts import EPSILON_RMS, ScoreRules, StoredMod
 from hardsim.reading.huggingface.rotary import FULL, SLIDING, RotaryNames, read_rotary
 
 THETA_GLOBAL, THETA_LOCAL = Fraction(1_000_000), Fraction(10_000)
-LOCAL = RotaryNames(THETA_LOCAL, others={"rope_theta": "rope_local_base_freq"}, whole=True, scaled=False)
+LOCAL = RotaryNames(THETA_LOCAL, others={"rope_theta": "rope_local_base_freq"}, whole=True, scaled=False, shared=False)
 
 
 def _body(model: StoredModel) -> CausalBody:

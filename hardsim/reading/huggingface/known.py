@@ -34,6 +34,7 @@ SAID = (
     "mscale_all_dim", "short_factor", "original_max_position_embeddings", "sliding_window_pattern",
     "scale_embedding", "architectures", "tie_word_embeddings",
     "problem_type", "pad_token_id", "is_decoder",
+    "num_hidden_groups", "inner_group_num",
     "attention_heads", "local_attention", "global_attn_every_n_layers", "norm_bias", "decoder_bias", "classifier_bias",
     "classifier_activation", "classifier_pooling", "attention_out_bias", *ROTARY_BY_LAYER,
 )  # fmt: skip

@@ -34,8 +34,8 @@ from hardsim.reading.huggingface.parts import (
 )
 from hardsim.reading.huggingface.rotary import FULL, SLIDING, RotaryNames, read_rotary
 
-GLOBAL = RotaryNames(Fraction(160_000), others={"rope_theta": "global_rope_theta"}, whole=True)
-LOCAL = RotaryNames(Fraction(10_000), others={"rope_theta": "local_rope_theta"}, whole=True)
+GLOBAL = RotaryNames(Fraction(160_000), others={"rope_theta": "global_rope_theta"}, whole=True, shared=False)
+LOCAL = RotaryNames(Fraction(10_000), others={"rope_theta": "local_rope_theta"}, whole=True, shared=False)
 HARMLESS = (
     "max_position_embeddings", "initializer_cutoff_factor", "mlp_dropout", "cls_token_id", "reference_compile",
     "deterministic_flash_attn", "sparse_prediction", "sparse_pred_ignore_index", "repad_logits_with_grad",

@@ -71,7 +71,7 @@ def _windowed(model: StoredModel, sizes: DecoderSizes) -> list[ScoreRules]:
     settings, key = model.settings, sizes.shape.key
     window = optional_size(settings, "sliding_window", 4096)
     windows = model.windows(sizes.layers, [(layer + 1) % 4 != 0 for layer in range(sizes.layers)], window)
-    whole, local = RotaryNames(None, whole=True), RotaryNames(None, whole=True, scaled=False)
+    whole, local = RotaryNames(None, whole=True), RotaryNames(None, whole=True, scaled=False, shared=False)
     full, near = (read_rotary(settings, key, names, kind) for names, kind in ((whole, FULL), (local, SLIDING)))
     # Without `rope_parameters`, transformers 5 takes its default for layers with a window, and 4 takes `rope_theta`.
     if near is not None and near.base != THETA_OLMO3 and not settings.has("rope_parameters") and any(windows):

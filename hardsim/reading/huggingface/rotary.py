@@ -45,6 +45,8 @@ class RotaryNames:
     """True if all coordinates of a key must be turned: for a part, the library fails, or turns all of them."""
     scaled: bool = True
     """False if `rope_scaling` is not about these layers."""
+    shared: bool = True
+    """False if outside `rope_parameters` the other names alone count for these layers."""
 
 
 def read_rotary(settings: Settings, key: int, names: RotaryNames, layers: str | None = None) -> Rotary | None:
@@ -117,8 +119,7 @@ class _RotarySettings:
     def _number(self, name: str, default: Fraction | None) -> Fraction:
         """Return a number that is stated inside or outside. Raises InputError if two statements differ."""
         settings, inside, own = self.settings, self.inside, self.names.others.get(name, name)
-        outside = [one for one in dict.fromkeys((name, own)) if settings.has(one)] if self.names.scaled else [own]
-        outside = [one for one in outside if settings.has(one)]
+        outside = [one for one in dict.fromkeys((name, own) if self.names.shared else (own,)) if settings.has(one)]
         if inside is not None and inside.has(name):
             found = inside.number(name)
         else:

@@ -45,8 +45,6 @@ _REASONS: dict[str, tuple[str, ...]] = {
         "gemma3", "gemma3n", "llava", "idefics", "paligemma", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "mllama", "whisper",
         "vit", "clip", "siglip", "blip", "fuyu", "llama4",
     ),
-    "Its embeddings pass through a linear layer after their norm, and its layers share their weights, which is not "
-    "supported: BERT is.": ("albert",),
     "Its layers have bottlenecks, and norms of another kind, which are not supported: BERT is.": ("mobilebert",),
     "Its weights have one of three values and its activations are rounded, which is not supported: Llama is.": (
         "bitnet",

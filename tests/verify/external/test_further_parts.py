@@ -34,7 +34,8 @@ TEXT = MOST.format(assume="t0 | Y t1")
 STRANGE: list[Any] = [
     "x", "0", "-1", "1/" + "9" * 60, "9" * 30, -1, 0, 1.5, float("nan"), [], {}, [[]], True,
 ]  # fmt: skip
-GROUPS: list[list[NetworkFeature]] = [[feature] for feature in AT_END]
+COVERED = [feature for feature in AT_END if feature is not NetworkFeature.PROJECTION]
+GROUPS: list[list[NetworkFeature]] = [[feature] for feature in COVERED]
 
 
 def unscaled(chosen: Sequence[NetworkFeature], seed: int, **shape: Any) -> Network:
@@ -89,7 +90,7 @@ def test_each_feature_has_certificates(number: int) -> None:
 @pytest.mark.parametrize("mask", [Mask.FUTURE, Mask.NONE])
 def test_all_features_together(mask: Mask) -> None:
     template = "before" if mask is Mask.FUTURE else "before after"
-    assert rejected(made(subject_of(AT_END, 3.0, 1, mask=mask, template=template))) == ""
+    assert rejected(made(subject_of(COVERED, 3.0, 1, mask=mask, template=template))) == ""
 
 
 def compare(network: Network) -> None:
@@ -106,14 +107,14 @@ def compare(network: Network) -> None:
             assert (np.abs(np.array(found) - mid[row, 0]) <= np.array(off) + rad[row, 0]).all()
 
 
-@pytest.mark.parametrize("feature", AT_END)
+@pytest.mark.parametrize("feature", COVERED)
 def test_words_are_run(feature: NetworkFeature) -> None:
     compare(unscaled([feature], 3))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_run_with_all_features(seed: int) -> None:
-    compare(unscaled(AT_END, seed, norm=("layer", "rms", None)[seed]))
+    compare(unscaled(COVERED, seed, norm=("layer", "rms", None)[seed]))
 
 
 def changed_network(network: Network, rng: np.random.Generator, feature: NetworkFeature) -> Network:
@@ -256,6 +257,8 @@ def test_answers_elsewhere_have_no_certificate() -> None:
     assert "a scaling of rotary positions" in str(writer.no_certificate(scaled))
     with pytest.raises(Rejected, match="a scaling of rotary positions"):
         writer.network_section(scaled.network, LONGEST)
+    projected = replace(subject, network=with_parts([NetworkFeature.PROJECTION], 0))
+    assert "embeddings of another width" in str(writer.no_certificate(projected))
     two = replace(subject, network=replace(subject.network, layers=subject.network.layers * 2))
     assert "rotary positions" in str(writer.no_certificate(two))
 
@@ -264,7 +267,7 @@ def test_answers_elsewhere_have_no_certificate() -> None:
 @pytest.mark.parametrize("seed", range(24))
 def test_random_features(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    chosen = [one for one in AT_END if rng.random() < 0.4]
+    chosen = [one for one in COVERED if rng.random() < 0.4]
     shape = {"norm": ("layer", "rms", None)[seed % 3]}
     subject = subject_of(chosen, float(rng.choice([0.1, 0.5, 2.0])), seed, **shape)
     certificate = made(subject)
