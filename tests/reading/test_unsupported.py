@@ -50,7 +50,6 @@ def test_others_are_not_recognised() -> None:
     ("kind", "match"),
     [
         ("t5", "encoder with a decoder"),
-        ("albert", "after their norm"),
         ("mixtral", "mixture of experts"),
         ("mamba", "recurrent layers"),
         ("deberta-v2", "relative positions"),
