@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python
-from hardsim.lang.ast import UserPredicate
+from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file, format_formula
@@ -35,6 +35,7 @@ from hardsim.targets.claims import HeadsClaim
 from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
 from hardsim.verify.arithmetic import Rejected, require
+from hardsim.verify.normed import NORMED_CLAIM, NORMED_VERSION, NormedChecker
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.version import __version__
 from hardsim.visible import visible_json
@@ -56,6 +57,8 @@ def certificate(
     claim = subject.prover()
     assert isinstance(claim, HeadsClaim)
     file = claim.formula
+    if subject.model.normed:
+        return accepted(subject, lambda: _normed_certificate(subject, file), NormedChecker)
 
     def made() -> dict[str, Any]:
         formula, meaning, users = _formula_and_meaning(claim, max_n, min_n, literals)
@@ -80,6 +83,59 @@ def certificate(
 
     # The checker's bounds become part of the certificate.
     return accepted(subject, made, lambda document: document.update(bounds=checker_of(document)(document).bounds))
+
+
+def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
+    """Return the certificate of a network with layer norms, which is about every length. It needs no hints."""
+    return {
+        "format": FORMAT,
+        "schema_version": NORMED_VERSION,
+        "claim": NORMED_CLAIM,
+        "min_n": 1,
+        "max_n": None,
+        "labels": {
+            "version": __version__,
+            "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
+            "formula": format_formula(file.formula),
+            "at": file.at,
+            "regime": subject.regime or "",
+            "beta": "1",
+        },
+        "formula": formula_json(desugar(file), {}),
+        "model": normed_network_json(subject.model),
+    }
+
+
+def normed_network_json(model: Transformer) -> dict[str, Any]:
+    """Return a network of means and layer norms by names of coordinates. Raises Rejected if it has other parts."""
+    names = model.coordinates
+    plain = model.bos and model.threshold == 0 and model.reading == "last" and not model.encodings
+    require(plain, "the network has position encodings, no beginning of sequence, or another threshold than 0")
+    layers = []
+    for layer in model.layers:
+        fine = layer.norm_1 is None and layer.norm_2 is not None and not layer.ffn.biases
+        units = layer.ffn.units
+        require(fine and not any(unit.clip or unit.bias for unit in units), "a layer has biases, or other norms")
+        require(not any(head.scores for head in layer.heads), "a head has scores")
+        heads = [
+            {
+                "name": head.name,
+                "mask": head.mask.value,
+                "values": {names[out]: {names[k]: str(value) for k, value in form} for out, form in head.values},
+            }
+            for head in layer.heads
+        ]
+        rows = [[{names[k]: str(value) for k, value in part} for part in (unit.form, unit.outs)] for unit in units]
+        layers.append({"heads": heads, "units": rows, "epsilon": str(layer.norm_2)})
+    table = model.embedding.dense()
+    return {
+        **alphabet_json(model.alphabet),
+        "coordinates": list(names),
+        "embedding": {name: [str(row[k]) for row in table] for k, name in enumerate(names) if any(r[k] for r in table)},
+        "temperature": in_python(str(model.temperature)),
+        "layers": layers,
+        "output": names[model.output],
+    }
 
 
 def formula_and_meaning(subject: Subject, literals: Mapping[str, Lit] | None = None) -> dict[str, dict[str, Any]]:

@@ -1,9 +1,10 @@
 """Check certificates with the standard library alone and with nothing of the rest of hardsim.
 
 A certificate holds a network, a claim about it, and hints that a prover left. `verify` proves the claim again from the
-network or returns the reason why it cannot. Certificates of formulas are checked length by length by `formulas`, and
-for every length by `every_length`; certificates of programs are checked by `programs`, and those of external networks
-by `external`. These four are imported on first use. `docs/checker.md` is a guide to this package.
+network or returns the reason why it cannot. Certificates of formulas are checked length by length by `formulas`, for
+every length by `every_length`, and for networks with layer norms by `normed`; certificates of programs are checked by
+`programs`, and those of external networks by `external`. All but `normed` are imported on first use. `docs/checker.md`
+is a guide to this package.
 
 A certificate is accepted only if all of this code ran to its end. What is wrong with a certificate raises `Rejected`.
 Any other exception is a bug of the checker: the functions here let it pass, so that no bug is taken for a bad
@@ -28,6 +29,7 @@ from hardsim.verify.external.sections import (
     LAYERS_SECTIONS,
     LAYERS_VERSION,
 )
+from hardsim.verify.normed import NORMED_CERTIFICATE, NORMED_SECTIONS, NORMED_VERSION, NormedChecker
 from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
     PROGRAM_CLAIM,
@@ -52,9 +54,10 @@ if TYPE_CHECKING:
     from hardsim.verify.formulas import FormulaChecker
     from hardsim.verify.programs import ProgramChecker
 
+KNOWN = (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION, LAYERS_VERSION, NORMED_VERSION)
 VERSIONS = (
-    f"{SCHEMA_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs, {EXTERNAL_VERSION} "
-    f"or {LAYERS_VERSION} for external networks"
+    f"{SCHEMA_VERSION} or {NORMED_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs, "
+    f"{EXTERNAL_VERSION} or {LAYERS_VERSION} for external networks"
 )
 """The values of schema_version that are read, for messages."""
 Shown = Callable[[int, int], None]
@@ -88,7 +91,7 @@ def read(data: bytes) -> dict[str, Any]:
         raise Unreadable("not a certificate of hardsim")
     version = document.get("schema_version")
     # `type`, not isinstance: true and 3.0 are not versions, although Python takes them for integers.
-    if type(version) is not int or version not in (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION, LAYERS_VERSION):
+    if type(version) is not int or version not in KNOWN:
         raise Unreadable(f"a certificate of {_shown(version)}: schema_version should be {VERSIONS}")
     return document
 
@@ -166,6 +169,7 @@ class _Kind:
 
 
 _FORMULA = _Kind((SCHEMA_VERSION,), CERTIFICATE, SECTIONS)
+_NORMED = _Kind((NORMED_VERSION,), NORMED_CERTIFICATE, NORMED_SECTIONS)
 _PROGRAM = _Kind(PROGRAM_VERSIONS, PROGRAM_CERTIFICATE, PROGRAM_SECTIONS)
 _NETWORK = _Kind((EXTERNAL_VERSION,), EXTERNAL_CERTIFICATE, EXTERNAL_SECTIONS)
 _LAYERS = _Kind((LAYERS_VERSION,), LAYERS_CERTIFICATE, LAYERS_SECTIONS)
@@ -174,7 +178,9 @@ _LAYERS = _Kind((LAYERS_VERSION,), LAYERS_CERTIFICATE, LAYERS_SECTIONS)
 def _kind(document: Mapping[str, Any]) -> _Kind:
     if of_network(document):
         return _LAYERS if "part" in document else _NETWORK
-    return _PROGRAM if of_program(document) else _FORMULA
+    if of_program(document):
+        return _PROGRAM
+    return _NORMED if document.get("schema_version") == NORMED_VERSION else _FORMULA
 
 
 def verify(document: dict[str, Any]) -> str | None:
@@ -197,7 +203,9 @@ def rejection(check: Callable[[], object]) -> str | None:
     return None
 
 
-def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaChecker | ProgramChecker | ExternalFacts:
+def accept(
+    document: dict[str, Any], shown: Shown | None = None
+) -> FormulaChecker | NormedChecker | ProgramChecker | ExternalFacts:
     """Return the checker that proved the claim of a certificate, with what it found. `shown` is called with the
     progress where that may take long. Raises Rejected if the certificate does not prove its claim."""
     require(type(document) is dict, "the certificate: this should be an object")
@@ -221,6 +229,8 @@ def accept(document: dict[str, Any], shown: Shown | None = None) -> FormulaCheck
         from hardsim.verify.programs import ProgramChecker
 
         return ProgramChecker(now)
+    if kind is _NORMED:
+        return NormedChecker(document)
     claim = EVERY_LENGTH if document["max_n"] is None else CLAIM
     require(document["claim"] == claim, "claim: it is not the one that is checked")
     return checker_of(document)(document, document["bounds"])
