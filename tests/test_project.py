@@ -435,7 +435,7 @@ def test_the_checker_is_small() -> None:
     assert sum(lines[name] for name in networks) < 2_800
     assert sum(lines[name] for name in rocq) < 800
     assert lines["normed"] < 350
-    assert sum(lines[name] for name in CHECKER if name not in (*OF_PROGRAMS, *networks, *rocq, "normed")) < 2_400
+    assert sum(lines[name] for name in CHECKER if name not in (*OF_PROGRAMS, *networks, *rocq, "normed")) < 2_410
 
 
 def test_nothing_outside_asks_which_kind_of_input_it_has() -> None:
