@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hardsim.campaign.engines import HardRunner
 from hardsim.lang import ast
 from hardsim.measuring.critical import _search, critical
 from hardsim.proof.programs.every_length import InverseTemperature
@@ -234,3 +235,50 @@ def test_the_inverse_temperature_is_that_of_the_gap() -> None:
     argument = shipped("flipflop.ahat.json", weighting=SPARSEMAX).argument
     assert argument.tau == parse_arith("1/(2*n)", ("n",), "test")
     assert InverseTemperature.of(parse_arith("1/(2*n)", ("n",), "test")).at(5) == 10
+
+
+# ---- the shipped examples ----
+
+
+def trigrams(word: str) -> bool:
+    """Return True if no b is first, and neither a a a nor b a b occurs."""
+    return not word.startswith("b") and "aaa" not in word and "bab" not in word
+
+
+def brackets(word: str) -> bool:
+    """Return True if brackets are balanced, and at most two are open at a time: with a stack."""
+    stack: list[str] = []
+    for symbol in word:
+        if symbol in "([":
+            stack.append(symbol)
+        elif not stack or stack.pop() + symbol not in ("()", "[]"):
+            return False
+        if len(stack) > 2:
+            return False
+    return not stack
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "longest", "tau"),
+    [
+        ("trigram_model.ahat.json", trigrams, 8, "1"),
+        pytest.param("dyck2_depth2.ahat.json", brackets, 8, "1/(2*n)", marks=SLOW),
+    ],
+)
+def test_the_shipped_networks_accept_what_their_titles_say(
+    name: str, language: Callable[[str], bool], longest: int, tau: str
+) -> None:
+    """They state sparsemax themselves, are proved at the gap, and hard attention, to which sparsemax is equal, accepts
+    the language.
+    """
+    subject = shipped(name)
+    assert subject.program.weighting is SPARSEMAX
+    found = prove_every_length(subject, 0)
+    assert found.every_length
+    assert found.argument is not None
+    assert str(found.argument.tau) == tau
+    assert verify(program_certificate(found)) is None
+    hard = HardRunner(subject)
+    for n in range(1, longest + 1):
+        words = [word for word in all_words("".join(subject.alphabet), n) if len(word) == n]
+        assert hard.answers(words) == [language("".join(word)) for word in words]
