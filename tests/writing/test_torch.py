@@ -21,7 +21,7 @@ from tests.cli.conftest import written
 from tests.reading.folders import DATA, SHARED, STORED, library_outputs
 from tests.reading.plain import outputs
 from tests.run.test_dense_exact import plain
-from tests.support.check import Export, ModelOptions, export_of, read_expression
+from tests.support.check import Export, ModelOptions, export_of, read_expression, read_input
 from tests.support.dense_networks import SEEN, featured, made
 from tests.support.documents import valid
 from tests.support.external import mean_of_a
@@ -34,6 +34,7 @@ from tests.support.model import (
     Network,
     Norm,
     Readout,
+    SoftWeighting,
     Transformer,
     network_of,
     read_folder,
@@ -129,6 +130,15 @@ def test_shipped_formulas(torch: Any, tmp_path: Path, name: str, regime: str) ->
 @pytest.mark.parametrize("name", sorted(one.name for one in FORMULAS.iterdir() if one.suffix in (".srasp", ".json")))
 def test_shipped_programs_and_models(torch: Any, tmp_path: Path, name: str) -> None:
     require(to_export(FORMULAS / name, "1/(8*n)", max_n=16), tmp_path / "out", (1, 2, 7, 16))
+
+
+@pytest.mark.parametrize("beta", ["2", "1/2", "1/10"])
+@pytest.mark.parametrize("name", ["since.ltl", "dyck1.ltl"])
+def test_sparsemax(torch: Any, tmp_path: Path, name: str, beta: str) -> None:
+    """At beta 2 all weights are hard; below it, rows share their weight among some keys, as the exact network does."""
+    options = ModelOptions(beta=Fraction(beta), weighting=SoftWeighting.SPARSEMAX)
+    export = export_of(read_input(str(FORMULAS / name)), options, 16)
+    require(export, tmp_path / "out", (1, 2, 7, 16))
 
 
 @pytest.mark.parametrize("name", STORED)
