@@ -50,15 +50,20 @@ def same_ends(word: Sequence[str]) -> bool:
 
 LANGUAGES: dict[str, Language] = {
     "dyck1_uniform": dyck,
+    "first_layer_norm": lambda word: word[0] == "1",
     "flipflop": flip_flop,
     "majority_ties": lambda word: word.count("a") > word.count("b"),
     "no_repeats": lambda word: len(list(groupby(word))) == len(word),
+    "parity_layer_norm": lambda word: word.count("1") % 2 == 1,
     "same_ends": same_ends,
     "tieless_until_7": lambda word: "1" in word[-7:],
     "ties": lambda word: word[0] != word[-1],
 }
-TIED = {"majority_ties", "ties"}
+TIED = {"majority_ties", "parity_layer_norm", "ties"}
 """Models with ties from length 2 on."""
+
+NORMED = {"first_layer_norm": 2, "parity_layer_norm": 3}
+"""Models whose last norm makes the output one number or its negation."""
 
 
 def name_of(path: Path) -> str:
@@ -160,6 +165,8 @@ def test_outputs_that_clips_make_are_0_or_1(path: Path) -> None:
         assert facts.distance is not None
         if name_of(path) in stated:
             assert facts.distance >= stated[name_of(path)](n)
+        elif name_of(path) in NORMED:
+            assert {abs(output) for output in outputs} == {NORMED[name_of(path)]}
         else:
             assert set(outputs) <= {0, 1}
 
@@ -168,7 +175,7 @@ def test_clips_are_a_quarter_away_from_where_they_bend(path: Path) -> None:
     """So an error of a quarter in the input of a clip leaves no trace."""
     for n in lengths(path):
         for layer, found in zip(read(path).program.layers, run(path, n)[2].layers, strict=True):
-            if name_of(path) != "dyck1_uniform":
+            if name_of(path) not in ("dyck1_uniform", *NORMED):
                 assert all(unit.clip for unit in layer.units)
                 assert all(margin >= Fraction(1, 4) for margin in found.margins)
 
