@@ -18,7 +18,7 @@ from tests.support.model import SoftModel, assemble
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 OUTPUT = {"parity": 3, "first": 2}
-"""What the last norm makes of an accepted word: sqrt(d/2) for d coordinates, since two are not 0, y and -y."""
+"""The output for an accepted word: sqrt(d/2) for d coordinates, since before the last norm only y and -y are not 0."""
 LANGUAGE: dict[str, Any] = {"parity": lambda word: word.count("1") % 2 == 1, "first": lambda word: word[0] == "1"}
 SHORT = [word for n in range(1, 5) for word in product("01", repeat=n)]
 LONG = [tuple("1" + "0" * 29), tuple("0" * 29 + "1"), tuple("01" * 16), tuple("1" * 31)]
@@ -34,7 +34,8 @@ def outputs(made: dict[str, Any], words: Any, temperature: str = "1") -> list[Fr
     program = read_ahat(Reader(made, "model")).program
     soft = SoftModel(assemble(program, parse_arith(temperature)), "ball", rounds=False)
     found: list[Any] = [soft.run(list(word), lambda trace: True).output for word in words]
-    return [one if isinstance(one, Fraction) else Fraction(str(one.mid().str(30, radius=False))) for one in found]
+    exact = int | Fraction
+    return [Fraction(one if isinstance(one, exact) else str(one.mid().str(30, radius=False))) for one in found]
 
 
 @pytest.mark.parametrize("name", OUTPUT)
