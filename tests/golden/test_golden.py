@@ -32,6 +32,8 @@ BUILT = [case for case in CASES if "refused" not in recorded()[label(case)]["che
 INTEGERS = ("hist.srasp", "make_count.srasp")
 """The programs that map words to integers."""
 PAIRS = [case for case in BUILT if case[0].endswith(FORMULAS)]
+NORMED = ("first_layer_norm.ahat.json", "parity_layer_norm.ahat.json")
+"""The models with layer norms, which no proof from the weights covers: only words are certified."""
 
 
 def test_every_case_is_on_file() -> None:
@@ -56,6 +58,9 @@ def test_what_was_found_is_right() -> None:
             assert not proofs
             continue
         assert facts["check"]["verdict"] in AGREED
+        if case[0] in NORMED:
+            assert [(proof["verdict"], proof["word"]) for proof in proofs] == [("UNDECIDED", None)]
+            continue
         for proof in proofs:
             assert (proof["verdict"], proof["tried"], proof["word"]) == ("PROVED", 0, None)
             (check_formula if case in PAIRS else check_model)(case, proof)
