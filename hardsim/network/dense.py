@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -230,7 +230,8 @@ class Readout:
     among: tuple[Token, ...] | None = None
     """Outputs that take part in an argmax; None means all."""
     alphabet: tuple[Token, ...] | None = None
-    """Tokens that words are made of; None means every token that is not in `before`, `after` or `excluded`."""
+    """Tokens that words are made of; None means every token that is not in `before`, `after` or `excluded`, not
+    `padding`, and not named as a mark."""
     padding: Token | None = None
     """A token that is skipped when the last position gives the answer; it cannot be the last token."""
     pooled: Pooled = "last"
@@ -254,12 +255,19 @@ class Readout:
         return len(self.before) + n + len(self.after)
 
 
+MARK = re.compile(r"<.+>|\[.+\]|BOS|EOS|PAD")
+"""The names of tokens that are marks rather than symbols: `<eos>`, `[PAD]`, `</s>`."""
+
+
 def symbols_of(readout: Readout, tokens: Iterable[Token]) -> tuple[str, ...]:
-    """Return the texts of the tokens that words are made of; `tokens` are all tokens of the network."""
+    """Return the texts of the tokens that words are made of; `tokens` are all tokens of the network. If all of those
+    that are not read beside words are named as marks, they are symbols."""
     if readout.alphabet is not None:
         return tuple(map(str, readout.alphabet))
-    others = {str(token) for token in (*readout.before, *readout.after, *readout.excluded)}
-    return tuple(name for name in map(str, tokens) if name not in others)
+    padding = () if readout.padding is None else (readout.padding,)
+    others = {str(token) for token in (*readout.before, *readout.after, *readout.excluded, *padding)}
+    found = tuple(name for name in map(str, tokens) if name not in others)
+    return tuple(name for name in found if not MARK.fullmatch(name)) or found
 
 
 @dataclass(frozen=True)
@@ -331,9 +339,17 @@ class Network:
         """All heads, in the order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
 
-    @property
+    @cached_property
     def parameters(self) -> int:
-        """The number of non-zero parameters."""
+        """The number of non-zero parameters. What is shared counts once: keys and values of heads of one layer, norms
+        of their queries and of their keys, layers that are equal, and an unembedding that is the embedding."""
+        tied = np.array_equal(self.unembedding, self.embedding.T)
+        rest = replace(self, layers=(), unembedding=self.unembedding[:, :0] if tied else self.unembedding)
+        return rest.weights + sum(map(_parameters, distinct(self.layers)))
+
+    @property
+    def weights(self) -> int:
+        """The number of non-zero entries of all arrays, wherever they come from: what a run multiplies with."""
         return sum(map(entries, arrays_of(self)))
 
     @property
@@ -399,6 +415,30 @@ class Network:
         for coordinate, function in self.positions:
             found[:, coordinate] += [real_value(function, start + row, n) for row in range(size)]
         return found
+
+
+def _parameters(layer: NetworkLayer) -> int:
+    """Return the number of non-zero parameters of a layer; what its heads share counts once."""
+    heads = layer.heads
+    shared = (
+        [(head.w_k, head.b_k, head.w_v, head.b_v) for head in heads],
+        [head.norm_q for head in heads],
+        [head.norm_k for head in heads],
+    )
+    parts = [replace(layer, heads=()), *((head.w_q, head.b_q, head.w_o) for head in heads), *map(distinct, shared)]
+    return sum(map(entries, chain.from_iterable(map(arrays_of, parts))))
+
+
+def distinct(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the first of each set of parts whose arrays are equal."""
+    found: dict[object, list[tuple[Any, list[Dense]]]] = {}
+    for part in parts:
+        arrays = list(arrays_of(part))
+        # A few entries show in most cases that arrays differ.
+        alike = found.setdefault(tuple((one.shape, *one.flat[:4].tolist()) for one in arrays), [])
+        if not any(all(map(np.array_equal, arrays, other)) for _, other in alike):
+            alike.append((part, arrays))
+    return tuple(part for several in found.values() for part, _ in several)
 
 
 def arrays_of(part: Any) -> Iterator[Dense]:

@@ -431,6 +431,8 @@ class Request:
             value, (one, other) = getattr(self, name), OPTIONS[name].choices
             if value not in (None, one, other):
                 near = did_you_mean(value, (one, other))
+                if name == "at" and value in ("each", "start", "mean"):
+                    near = f"at: {value} in a specification (.spec) reads an external network there."
                 hint = f"Write --{name} {one} or --{name} {other}{'; ' * bool(near)}{near or '.'}"
                 raise InputError(f"--{name} must be {one} or {other}, not {value!r}", hint)
         tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")

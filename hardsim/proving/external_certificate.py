@@ -296,7 +296,7 @@ def network_section(network: Network, longest: int) -> dict[str, Any]:
             "decide": readout.decide,
             "level": str(readout.level),
             "among": texts(readout.among),
-            "alphabet": texts(readout.alphabet),
+            "alphabet": texts(network.symbols),
         },
         **_further(network),
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardsim.lang.pretty import shortened
-from hardsim.network.dense import Network, RootScale
+from hardsim.network.dense import Network, RootScale, symbols_of
 from hardsim.network.reader import shown
 from hardsim.reading import llama2c, nanogpt, torch, tracr, transformerlens
 from hardsim.reading.huggingface import known
@@ -132,7 +132,8 @@ def _read_as_tokenized(network: Network, stored: Stored) -> Network:
         readout = replace(readout, before=tokenizer.before, after=tokenizer.after)
     if not stored.settings.has("alphabet"):
         others = {*tokenizer.special, *map(str, (*readout.before, *readout.after)), *_unnamed(network)}
-        symbols = tuple(token for token in readout.alphabet or network.tokens if str(token) not in others)
+        named = {*symbols_of(readout, network.tokens)} - others
+        symbols = tuple(token for token in network.tokens if str(token) in named)
         # A tokenizer may mark all of its tokens as special.
         readout = replace(readout, alphabet=symbols) if symbols else readout
     return reread(replace(network, readout=readout))

@@ -175,14 +175,14 @@ class External(Target):
             raise InputError(message, hint + shown)
 
     def quick(self, words: Callable[[int], int], max_n: int) -> bool:
-        """Return True if the products of all parameters and symbols are few."""
+        """Return True if the products of all weights and symbols are few."""
         count = sum(words(n) for n in range(max_n + 1))
-        return count * max_n * self.facts.parameters < QUICK_PRODUCTS
+        return count * max_n * self.network.weights < QUICK_PRODUCTS
 
     def most_together(self, n: int) -> int | None:
         """Return the number of words of n symbols that take some seconds; None for small networks."""
-        parameters = self.facts.parameters
-        return None if parameters < SLOW else max(1, QUICK_PRODUCTS // (parameters * max(1, self.positions(n))))
+        weights = self.network.weights
+        return None if weights < SLOW else max(1, QUICK_PRODUCTS // (weights * max(1, self.positions(n))))
 
     def require_lengths(self, max_n: int) -> None:
         """Raise OutOfRange if the positions of the network end before words of length `max_n`."""

@@ -7,7 +7,6 @@ examples over the symbols of the network. Until it is written the file is refuse
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,14 +16,12 @@ from hardsim.lang.spec.meaning import END, accepting_name
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import quoted
 from hardsim.lang.words import has_long_symbols
-from hardsim.network.dense import Network, Token
+from hardsim.network.dense import MARK, Network, Token
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 
 MOST_SYMBOLS = 64
 """The greatest number of symbols that are taken for an alphabet; a larger vocabulary is that of texts."""
 NOTE = "// "
-_MARK = re.compile(r"<.+>|\[.+\]|BOS|EOS|PAD")
-"""The names of tokens that are no symbols of words."""
 
 
 @dataclass(frozen=True)
@@ -94,22 +91,16 @@ def _tokens(network: Network) -> str:
 def _ends(network: Network, eos: str | None) -> bool:
     """Return True if a network predicts tokens, of which `eos` is no symbol of words but has another name than END."""
     few = len(network.tokens) <= MOST_SYMBOLS and END not in network.ids
-    return few and _predicts(network) and eos is not None and _MARK.fullmatch(eos) is not None
+    return few and _predicts(network) and eos is not None and MARK.fullmatch(eos) is not None
 
 
 def _predicts(network: Network) -> bool:
     """Return True if the outputs of a network are the symbols of words, or more tokens."""
-    return network.outputs is network.tokens or {*_symbols(network)} <= {*map(str, network.outputs)}
-
-
-def _symbols(network: Network) -> tuple[str, ...]:
-    """Return the symbols of words, without tokens that are named as marks are: `<eos>`, `[PAD]`, `</s>`."""
-    found = tuple(symbol for symbol in network.symbols if not _MARK.fullmatch(symbol))
-    return found or network.symbols
+    return network.outputs is network.tokens or {*network.symbols} <= {*map(str, network.outputs)}
 
 
 def _alphabet(network: Network) -> list[str]:
-    symbols = _symbols(network)
+    symbols = network.symbols
     if len(symbols) <= MOST_SYMBOLS:
         return [f"alphabet: {' '.join(symbols)}"]
     return [
@@ -123,7 +114,7 @@ def _input(network: Network, marks: FolderMarks) -> list[str]:
     tokenizer states that none does; then, and of a token that only the configuration names, a comment says how."""
     readout, names, own = network.readout, network.ids, f"input: {input_text(network.readout)}"
     bos: str | None = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
-    if marks.bos is not None and _MARK.fullmatch(marks.bos):
+    if marks.bos is not None and MARK.fullmatch(marks.bos):
         bos = marks.bos
     if readout.before or readout.after or (bos is None and marks.bos is None):
         return [own]
@@ -141,7 +132,7 @@ def _reference(network: Network) -> tuple[str, list[str]]:
     """Return the key of the line to complete, and the lines before it."""
     readout, outputs = network.readout, list(map(str, network.outputs))
     if readout.decide == "value":
-        return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(_symbols(network)[0])}] / len"]
+        return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(network.symbols[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
     if _predicts(network):
         note = f"{NOTE}no token is called {END}: every word of the expression needs a longer one"
@@ -161,8 +152,8 @@ def _accept(outputs: Sequence[str]) -> list[str]:
 
 def _examples(network: Network, key: str) -> list[str]:
     """Return comments with examples of the line, over the network's symbols."""
-    first, last = _symbols(network)[0], _symbols(network)[-1]
-    gap = " " if has_long_symbols(_symbols(network)) else ""
+    first, last = network.symbols[0], network.symbols[-1]
+    gap = " " if has_long_symbols(network.symbols) else ""
     pair = [symbol if symbol.isalnum() and symbol.isascii() else quoted(symbol) for symbol in (first, last)]
     # Two quotes without a blank between them would be a quote inside a symbol.
     found = [f"{key}: /({(gap if pair == [first, last] else ' ').join(pair)})*/"]
@@ -172,5 +163,5 @@ def _examples(network: Network, key: str) -> list[str]:
 
 
 def _formulas(network: Network) -> list[str]:
-    first, last = map(quoted, (_symbols(network)[0], _symbols(network)[-1]))
+    first, last = map(quoted, (network.symbols[0], network.symbols[-1]))
     return [f"{NOTE}a formula, /EXPRESSION/ or @FILE, such as #[{first}] >= #[{last}]"]

@@ -37,6 +37,7 @@ from tests.cli.conftest import interrupt, written
         (["--beta", "1" * 1001], "more than 1000 characters"),
         (["--regime", "cold"], "unknown regime 'cold'"),
         (["--at", "middle"], "--at must be first or last, not 'middle'"),
+        (["--at", "mean"], "at: mean in a specification (.spec) reads an external network there."),
         (["--require", "observed"], "--require must be proved or certified, not 'observed'"),
         (["--engine", "abacus"], "The engines are: auto, float64, ball, mpmath."),
         (["--tau", "1/m"], "--tau:1:3: error: unknown name 'm'"),

@@ -274,7 +274,8 @@ def outcome(library: Any, kind: str, config: Config, folder: Path) -> Outcome:
         ids = [draw.choice(allowed) for _ in range(size)]
         try:
             with torch.no_grad():
-                expected = model(torch.tensor([ids])).logits[0].numpy()
+                made = model(torch.tensor([ids]))
+            expected = (made.prediction_logits if "prediction_logits" in made else made.logits)[0].numpy()
         except Exception as error:  # whatever the library says
             if ran and size == rows < 30:
                 return Outcome("differs", f"the library has no {size} positions: {error}")
@@ -282,8 +283,8 @@ def outcome(library: Any, kind: str, config: Config, folder: Path) -> Outcome:
         if not np.isfinite(expected).all():
             continue
         found, ran = of_hardsim(network, ids), True
-        if expected.ndim == 1:  # a classifier of sequences
-            found = found[-1]
+        if expected.ndim == 1:  # a classifier of sequences, or one output at each position
+            found = found[-1] if network.readout.at == "last" else found[:, 0]
         if found.shape != expected.shape:
             return Outcome("differs", f"shapes {found.shape}, {expected.shape}")
         off = np.abs(found - expected).max() / max(1.0, np.abs(expected).max())

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from hardsim.network.dense import symbols_of
 from hardsim.reading.folder import FORMATS, READOUT, described, readout_settings, readout_sources, settings_of
 from hardsim.reading.tensors import Stored
-from tests.reading.folders import DATA, STORED
+from tests.reading.folders import DATA, SHARED, STORED
 from tests.support.check import External, ModelOptions, read_input
 from tests.support.language import InputError
 from tests.support.mistakes import raised
-from tests.support.model import network_of, read_folder
+from tests.support.model import Readout, network_of, read_folder
 
 
 def test_a_format_that_is_not_known_is_refused() -> None:
@@ -147,7 +149,24 @@ def test_a_network_without_positions_is_described() -> None:
 
 def test_parameters_are_counted() -> None:
     # d = 6, V = 5, 10 positions, 7 hidden units. Each layer has two norms, c_attn, c_proj and two matrices of the MLP.
-    # The unembedding is the embedding again. Random entries are not 0.
+    # The unembedding is the embedding again, and counts once. Random entries are not 0.
     layer = 4 * 6 + 6 * 18 + 18 + 6 * 6 + 6 + 6 * 7 + 7 + 7 * 6 + 6
     network, _ = network_of(read_folder(str(DATA / "gpt2")))
-    assert network.parameters == 2 * 5 * 6 + 10 * 6 + 2 * layer + 2 * 6
+    rest = 5 * 6 + 10 * 6
+    assert network.parameters == rest + 2 * layer + 2 * 6
+    assert network.weights == network.parameters + 5 * 6
+    assert replace(network, layers=network.layers * 3).parameters == network.parameters
+
+
+def test_keys_of_a_group_of_heads_count_once() -> None:
+    stored = read_folder(str(SHARED / "architectures" / "qwen2"))
+    network, _ = network_of(stored)
+    assert network.parameters == sum(map(np.count_nonzero, stored.tensors.values())) < network.weights
+
+
+def test_marks_are_no_symbols_of_words() -> None:
+    tokens = "<bos>", "a", "b", "</s>", "[PAD]", "EOS", "[", "<>"
+    assert symbols_of(Readout(before=("<bos>",)), tokens) == ("a", "b", "[", "<>")
+    assert symbols_of(Readout(padding="b", excluded=("[",)), tokens) == ("a", "<>")
+    assert symbols_of(Readout(alphabet=("a", "[PAD]")), tokens) == ("a", "[PAD]")
+    assert symbols_of(Readout(), ("<a>", "[b]")) == ("<a>", "[b]")

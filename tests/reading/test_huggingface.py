@@ -252,7 +252,8 @@ def test_a_classifier_is_judged_at_the_last_position() -> None:
     network = read_gpt2(stored("gpt2-labels"))
     assert network.outputs == ("no", "yes", "odd")
     # Its padding is token 4; the library would use the output before the padding.
-    assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"), padding="4")
+    assert network.readout == Readout(at="last", decide="argmax", padding="4")
+    assert network.symbols == ("0", "1", "2", "3")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=None)).readout == Readout(decide="argmax")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=-1)).readout == Readout(decide="argmax")
     assert read_gpt2(configured(stored("gpt2-labels"), id2label=None)).outputs == ("0", "1", "2")
@@ -282,7 +283,8 @@ def test_one_label_makes_an_acceptor() -> None:
     found = configured(with_tensors(stored("gpt2-labels"), score__weight=np.ones((1, 6))), id2label={"0": "accepted"})
     network = read_gpt2(found)
     assert network.outputs == ("accepted",)
-    assert network.readout == Readout(at="last", decide="above", alphabet=("0", "1", "2", "3"), padding="4")
+    assert network.readout == Readout(at="last", decide="above", padding="4")
+    assert network.symbols == ("0", "1", "2", "3")
 
 
 def test_labels_of_tokens_have_a_bias() -> None:

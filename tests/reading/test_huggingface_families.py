@@ -86,7 +86,8 @@ def test_a_classifier_of_sequences_reads_the_last_token_that_is_not_padding(name
     for stated in ([architecture], None):
         found = headed(case, "score.weight", pad_token_id=4, architectures=stated)
         network = network_of(found)[0]
-        assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"), padding="4")
+        assert network.readout == Readout(at="last", decide="argmax", padding="4")
+        assert network.symbols == ("0", "1", "2", "3")
         expected = case.body(case.config, case.tensors, ids) @ found.tensors["score.weight"].T
         assert np.abs(evaluated(network, ids) - expected).max() < 1e-9
     assert network_of(headed(case, "score.weight"))[0].readout.padding is None

@@ -417,4 +417,4 @@ def work_on(network: Network, tokens: int) -> float:
     """Return the work on one token that sees this number of tokens, in units of about a nanosecond."""
     columns = sum(int(head.w_k.shape[1] + head.w_v.shape[1]) for head in network.heads)
     parts = OF_LAYER * (1 + len(network.layers)) + OF_HEAD * len(network.heads)
-    return parts + OF_PARAMETER * network.parameters + OF_KEY * columns * tokens
+    return parts + OF_PARAMETER * network.weights + OF_KEY * columns * tokens

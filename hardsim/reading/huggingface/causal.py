@@ -204,10 +204,9 @@ def _sequences(family: CausalFamily, model: StoredModel, body: CausalBody, token
     settings.take("pad_token_id", "none" if pad is None else pad)
     # The library takes the last token that is not padding, wherever it is.
     padded = isinstance(pad, int) and 0 <= pad < len(tokens)
-    alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
     padding = tokens[pad] if isinstance(pad, int) and padded else None
     decide: Literal["argmax", "above"] = "argmax" if several else "above"
-    return found, None, labels, Readout(decide=decide, alphabet=alphabet, padding=padding)
+    return found, None, labels, Readout(decide=decide, padding=padding)
 
 
 def _each_token(family: CausalFamily, model: StoredModel, body: CausalBody, tokens: Tokens) -> Head:

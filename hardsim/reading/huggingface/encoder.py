@@ -167,7 +167,6 @@ def _without_padding(model: StoredModel, readout: Readout, padding: int | None, 
         at=readout.at,
         decide=readout.decide,
         pooled=readout.pooled,
-        alphabet=tuple(token for token in tokens if token != pad),
         excluded=(pad,),
     )
 
