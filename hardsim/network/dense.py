@@ -342,10 +342,8 @@ class Network:
     @cached_property
     def parameters(self) -> int:
         """The number of non-zero parameters. What is shared counts once: keys and values of heads of one layer, norms
-        of their queries and of their keys, layers that are equal, and an unembedding that is the embedding."""
-        tied = np.array_equal(self.unembedding, self.embedding.T)
-        rest = replace(self, layers=(), unembedding=self.unembedding[:, :0] if tied else self.unembedding)
-        return rest.weights + sum(map(_parameters, distinct(self.layers)))
+        of their queries and of their keys, and layers that are equal. An unembedding counts beside the embedding."""
+        return replace(self, layers=()).weights + sum(map(_parameters, distinct(self.layers)))
 
     @property
     def weights(self) -> int:
@@ -425,7 +423,11 @@ def _parameters(layer: NetworkLayer) -> int:
         [head.norm_q for head in heads],
         [head.norm_k for head in heads],
     )
-    parts = [replace(layer, heads=()), *((head.w_q, head.b_q, head.w_o) for head in heads), *map(distinct, shared)]
+    parts = [
+        replace(layer, heads=()),
+        *((head.w_q, head.b_q, head.w_o) for head in heads),
+        *(distinct(one) for one in shared),
+    ]
     return sum(map(entries, chain.from_iterable(map(arrays_of, parts))))
 
 

@@ -149,12 +149,10 @@ def test_a_network_without_positions_is_described() -> None:
 
 def test_parameters_are_counted() -> None:
     # d = 6, V = 5, 10 positions, 7 hidden units. Each layer has two norms, c_attn, c_proj and two matrices of the MLP.
-    # The unembedding is the embedding again, and counts once. Random entries are not 0.
+    # The unembedding is the embedding again. Random entries are not 0.
     layer = 4 * 6 + 6 * 18 + 18 + 6 * 6 + 6 + 6 * 7 + 7 + 7 * 6 + 6
     network, _ = network_of(read_folder(str(DATA / "gpt2")))
-    rest = 5 * 6 + 10 * 6
-    assert network.parameters == rest + 2 * layer + 2 * 6
-    assert network.weights == network.parameters + 5 * 6
+    assert network.parameters == network.weights == 2 * 5 * 6 + 10 * 6 + 2 * layer + 2 * 6
     assert replace(network, layers=network.layers * 3).parameters == network.parameters
 
 
