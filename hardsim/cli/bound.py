@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions, default_workers
@@ -15,9 +16,11 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
+from hardsim.lang.words import written_word
 from hardsim.measuring import bound as bounds
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
+from hardsim.measuring.norm_reach import norm_reach
 from hardsim.options.table import Request
 from hardsim.report.bound import (
     gaps_counted,
@@ -46,7 +49,9 @@ def command(request: Request) -> None:
         crews(request, note) as staff,
         session("bound", request, request.seed, [] if target is None else [target]) as current,
     ):
-        if request.critical:
+        if request.norm_epsilon is not None:
+            _norm_reach(current, request.norm_epsilon)
+        elif request.critical:
             _critical(current)
         else:
             _reports(current, staff)
@@ -125,6 +130,33 @@ def _critical(current: Session) -> None:
     current.all(given, brackets)
     if len(current.results) > 1 and not current.request.quiet:
         print_criticals(current.screen, current.results)
+
+
+def _norm_reach(current: Session, epsilon: Fraction) -> None:
+    """Report how far networks of regime `layer-norm` are right with an epsilon."""
+    current.without(UNUSED[0], "the reach of an epsilon has a proof and a search of its own")
+
+    def reach(subject: Subject) -> None:
+        with bar(subject.name, "lengths") as shown:
+            result = norm_reach(subject, epsilon, shown.show)
+        alphabet = subject.alphabet
+
+        def full(screen: Screen) -> None:
+            word = None if result.word is None else written_word(result.word, alphabet)
+            right = "every length" if result.proved_to is None else f"length {result.proved_to}"
+            tried = f"none found up to length {result.tried_to}" if result.tried_to else "none: every length is proved"
+            lines = [
+                ("epsilon", str(result.epsilon)),
+                ("proved to", right),
+                ("first wrong", tried if word is None else f"{word} (length {len(result.word or ())})"),
+            ]
+            screen.head(named(result.input, result.model.regime), lines, width=13)
+
+        message = ResultText(result=result, regime=result.model.regime, reach=result.summary, full=full, brief=full,
+                             word=result.word, alphabet=alphabet)  # fmt: skip
+        current.conclude(True, False, "", message)
+
+    current.all(list(current.read()), reach)
 
 
 def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> ResultText:

@@ -21,6 +21,7 @@ from hardsim.measuring.critical import CriticalResult
 from hardsim.measuring.equiv import EquivResult
 from hardsim.measuring.export import ExportResult
 from hardsim.measuring.head_patterns import HeadsResult
+from hardsim.measuring.norm_reach import NormReach
 from hardsim.measuring.trace import TraceResult
 from hardsim.precision.safe_lengths import PrecisionResult
 from hardsim.proving.external import NetworkProof
@@ -60,6 +61,7 @@ Result: TypeAlias = (
     | FormatResult
     | BoundResult
     | CriticalResult
+    | NormReach
     | HeadsResult
     | TraceResult
 )
@@ -79,7 +81,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "export": (ExportResult,),
     "precision": (PrecisionResult,),
     "examples": (ExampleResult,),
-    "bound": (BoundResult, CriticalResult),
+    "bound": (BoundResult, CriticalResult, NormReach),
     "fmt": (FormatResult,),
     "report": (CheckResult, ProofResult, BoundResult),
 }

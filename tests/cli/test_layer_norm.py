@@ -73,3 +73,13 @@ def test_it_is_traced_bounded_measured_and_reported(hardsim: Cli, tmp_path: Path
     assert "float32" in measured.out
     assert hardsim("report", *GIVEN, "--max-n", "3", "-o", str(tmp_path / "report")).code == 0
     assert hardsim("export", *GIVEN, "--to", "safetensors", "-o", str(tmp_path / "out")).code == 0
+
+
+def test_the_reach_of_an_epsilon(hardsim: Cli) -> None:
+    given = ("bound", *GIVEN[:4], "--norm-epsilon", "1/2000")
+    assert "--norm-epsilon is for formulas in regime layer-norm" in hardsim(*given).refused().err
+    found = hardsim(*given, "--regime", "layer-norm").clean().out
+    assert "proved to" in found
+    assert "first wrong" in found
+    result = hardsim(*given, "--regime", "layer-norm", "--json", "-").result
+    assert result["proved_to"] < len(result["word"]) <= result["tried_to"]

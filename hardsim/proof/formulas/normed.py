@@ -15,6 +15,12 @@ with a positive factor, so that x = 1 may be assumed:
   on the numbers of coordinates only. It subtracts the mean, which is 0 if as many coordinates have a literal as have
   its negation. So the next layer begins as above.
 
+With an epsilon above 0 a norm makes a row with values +-a, over s, the root of the number of coordinates per live one,
+a row of values +-r s with r = (1 + epsilon/a^2)^(-1/2) >= 1 - epsilon/(2 a^2). So rows differ in size. The sum of a
+mean is off by at most F times the sum of 1 - r over its positions, F the largest value of the form that it reads. All
+of the above then holds with rho less by that, with t' = r_0 t for t, r_0 that of position 0, and with constants times
+any number of [r, 1], up to a length where the corners still decide every relu.
+
 The sign of y is the truth of a comparison. A sign that depends on it and on literals is compared with every node of the
 core, for all choices of the literals, also those that no word has.
 """
@@ -41,6 +47,8 @@ MEANS = "every head takes the mean that its specification states, which softmax 
 MEANING = "every live value is a positive multiple of a truth value, and the output's is the formula's"
 MOST_LITERALS = 12
 """Greatest number of literals that the hidden units of one coordinate may read: all their 2^12 choices are tried."""
+FARTHEST = 10**6
+"""Greatest length to which a network with an epsilon above 0 is proved."""
 Sign: TypeAlias = tuple[int, Lit | None]
 """The sign of a coordinate at the positions of symbols: 1 or -1 times that of a literal (None: a constant); (0, None):
 the coordinate is 0."""
@@ -169,6 +177,12 @@ class _Row:
 
     signs: list[Sign]
     start: list[Fraction]
+    lost: Fraction = Fraction(0)
+    """c such that 1 - rho is at most c m^2 at every position, with m the number of positions of its means."""
+    lost_start: Fraction = Fraction(0)
+    """A bound of 1 - rho at position 0."""
+    of_all: bool = False
+    """True if m is the number of all positions, False if it is that of those up to its own."""
 
 
 @dataclass
@@ -219,9 +233,33 @@ def prove_normed(model: Transformer, program: Program, core: Core | None, span: 
 
     def meaning() -> None:
         assert core is not None
-        _Invariant(model, core).prove()
+        _Invariant(model, core, span[1] or None).prove()
 
     return Proof(_link(MEANS, means), None if core is None else _link(MEANING, meaning), heads, span=span)
+
+
+def proved_to(model: Transformer, core: Core) -> int | None:
+    """Return the greatest length to which the prover shows that a network with layer norms is right, at most
+    FARTHEST; None if it does so for every length. Raises NotProved if it does not for length 1."""
+
+    def holds(n: int | None) -> bool:
+        try:
+            _Invariant(model, core, n).prove()
+        except NotProved:
+            return False
+        return True
+
+    if holds(None):
+        return None
+    _Invariant(model, core, 1).prove()
+    low, high = 1, 2
+    while high <= FARTHEST and holds(high):
+        low, high = high, 2 * high
+    high = min(high, FARTHEST + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def _require_specified(model: Transformer, program: Program) -> None:
@@ -267,8 +305,10 @@ def _link(claim: str, argue: Callable[[], None]) -> LinkProof:
 class _Invariant:
     """The walk through the layers of a network."""
 
-    def __init__(self, model: Transformer, core: Core) -> None:
-        self.model, self.core = model, core
+    def __init__(self, model: Transformer, core: Core, longest: int | None = None) -> None:
+        self.model, self.core, self.longest = model, core, longest
+        self.row = _Row([], [])
+        """The row that enters the layer."""
         self.same, self.compared = representatives(core)
         self.true = core.nodes.index(Letters(everything(core.alphabet)))
         self.found: dict[int, Lit] = {}
@@ -314,6 +354,9 @@ class _Invariant:
         if len(sizes) != 1:
             raise NotProved("the numbers of the embedding are not all of one size")
         (size,) = sizes
+        live = sum(any(row[place] for row in rows) for place in range(self.model.dimension))
+        if size * size * live != self.model.dimension and any(layer.norm_2 for layer in self.model.layers[:-1]):
+            raise NotProved("the embedding has another size than a norm gives")
         nodes = {number: self.core.nodes[number] for number in self.core.live}
         own = {k: node.symbols for k, node in nodes.items() if isinstance(node, Letters) and k not in self.same}
         sets = {number: some for number, some in own.items() if isinstance(some, frozenset)}
@@ -352,15 +395,46 @@ class _Invariant:
     def _layer(self, layer: Layer, row: _Row, last: bool) -> _Row:
         if layer.norm_1 is not None:
             raise NotProved("a norm between attention and the hidden units has no proof")
-        if layer.norm_2 != 0 and not (last and layer.norm_2 is None):
-            what = "no norm" if layer.norm_2 is None else f"epsilon {layer.norm_2}"
-            raise NotProved(f"it has {what} after the hidden units; only epsilon 0 keeps every length apart")
+        if layer.norm_2 is None and not last:
+            raise NotProved("it has no norm after the hidden units")
         if layer.ffn.biases or any(unit.bias or unit.clip for unit in layer.ffn.units):
             raise NotProved("a hidden unit has a bias or is a clip, which a norm's factor does not pass")
+        self.row = row
         sums, start = self._attended(layer, row)
-        signs, at_start = self._added(layer, sums), self._added_at_start(layer, start)
+        (signs, size), (at_start, size_start) = self._added(layer, sums), self._added_at_start(layer, start)
         self._centred(signs, at_start)
-        return _Row(signs, at_start)
+        found = _Row(signs, at_start)
+        if layer.norm_2 and not last:
+            self._lose(layer, found, size, size_start)
+        return found
+
+    def _lose(
+        self, layer: Layer, found: _Row, size: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]
+    ) -> None:
+        """Bound what a norm with an epsilon above 0 takes from the sizes of rows of these sizes before it."""
+        if self.longest is None:
+            raise NotProved(f"epsilon {layer.norm_2} makes rows of different sizes, so not every length is proved")
+        assert layer.norm_2 is not None
+        found.of_all = any(head.mask is Mask.NONE for head in layer.heads)
+        most, least_start = Fraction(self.longest + 1), 1 - self.row.lost_start
+        least = 1 - self._worst(self.row)
+        if min(least, least_start) <= 0:
+            raise NotProved(f"epsilon {layer.norm_2} is too large for this length")
+        half = layer.norm_2 / 2
+        found.lost = half / (size[1] * least_start) ** 2 if size[1] else half / (size[0] * least) ** 2
+        own = start[0] * least_start if start[0] else start[1] * least_start / most
+        found.lost_start = half / own**2
+
+    def _worst(self, row: _Row) -> Fraction:
+        """Return a bound of 1 - rho at all positions of symbols."""
+        return row.lost * ((self.longest or 0) + 1) ** 2
+
+    def _error(self, mean: MeanValue) -> Fraction:
+        """Return a bound of the error of the sum of a mean at the last position, since rows have lost some size."""
+        n, row = self.longest or 0, self.row
+        squares = n * (n + 1) ** 2 if row.of_all else (n + 1) * (n + 2) * (2 * n + 3) // 6 - 1
+        most = sum((abs(value) for _, value in mean.form), Fraction(0))
+        return most * row.lost * squares + abs(mean.start) * row.lost_start
 
     def _attended(self, layer: Layer, row: _Row) -> tuple[list[_Sum], list[_Sum]]:
         """Return every coordinate after attention, at the positions of symbols and at position 0."""
@@ -408,8 +482,8 @@ class _Invariant:
                 found.setdefault(place, []).append((unit, Fraction(weight)))
         return found
 
-    def _added(self, layer: Layer, sums: Sequence[_Sum]) -> list[Sign]:
-        """Return the sign of each coordinate at the positions of symbols, after the hidden units."""
+    def _added(self, layer: Layer, sums: Sequence[_Sum]) -> tuple[list[Sign], tuple[Fraction, Fraction]]:
+        """Return the sign of each coordinate at the positions of symbols, after the hidden units, and their size."""
         writers, sizes, signs = self._writers(layer), set[tuple[Fraction, Fraction]](), list[Sign]()
         for place, entering in enumerate(sums):
             total, units = entering, writers.get(place, [])
@@ -426,9 +500,9 @@ class _Invariant:
             signs.append(_plain(self._identified(place, lits, mean, table)))
         if len(sizes) != 1:
             raise NotProved("the values after the hidden units are not all of one size")
-        return signs
+        return signs, sizes.pop()
 
-    def _added_at_start(self, layer: Layer, start: Sequence[_Sum]) -> list[Fraction]:
+    def _added_at_start(self, layer: Layer, start: Sequence[_Sum]) -> tuple[list[Fraction], tuple[Fraction, Fraction]]:
         """Return the value of each coordinate at position 0, over the common size, after the hidden units."""
         writers, sizes, values = self._writers(layer), set[tuple[Fraction, Fraction]](), list[Fraction]()
         for place, entering in enumerate(start):
@@ -443,7 +517,7 @@ class _Invariant:
             values.append(Fraction(signs.pop()))
         if len(sizes) != 1:
             raise NotProved("the values at position 0 are not all of one size")
-        return values
+        return values, sizes.pop()
 
     def _result(
         self,
@@ -457,14 +531,16 @@ class _Invariant:
         """Return the size (a constant and a multiple of t) and the sign of a coordinate, for one choice of literals and
         of the sign of the mean."""
         total = list(_linear(entering, choice, mean, positive))
-        corners = [(Fraction(0), Fraction(0))]
+        corners = [(Fraction(0), Fraction(0)), (Fraction(1), Fraction(0))]
         if mean is not None:
-            corners += [(Fraction(0), mean.most), (Fraction(1), min(mean.least, mean.most)), (Fraction(1), mean.most)]
-        else:
-            corners += [(Fraction(1), Fraction(0))]
+            least = mean.least - self._error(mean)
+            if least < 0:
+                raise NotProved(f"a sum may be off by more than its distance {mean.least} from 0")
+            corners = [corners[0], (Fraction(0), mean.most), (Fraction(1), least), (Fraction(1), mean.most)]
+        sizes = {Fraction(1), 1 - max(self._worst(self.row), self.row.lost_start)}
         for form, weight in forms:
             constant, t, y = _linear(form, choice, mean, positive)
-            ends = [constant + t * a + y * b for a, b in corners]
+            ends = [constant * rho + t * a + y * b for a, b in corners for rho in sizes]
             if min(ends) < 0 < max(ends):
                 raise NotProved(f"a relu that {self._name(place)} is made of may be on both sides of 0")
             if max(ends) > 0:
