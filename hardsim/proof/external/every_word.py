@@ -81,6 +81,12 @@ def prove_by_words(
     return replace(found, longest=greatest, reason=cut)
 
 
+def too_many(length: int, count: int) -> str:
+    """Return the reason why the prefixes of a length are not run: there are so many."""
+    shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
+    return f"there are {shown} prefixes of {symbols(length)}, too many to run"
+
+
 def words_reach(network: Network, demands: PrefixDemands, thorough: bool = False) -> int:
     """Return the greatest length up to which all prefixes are run where no number of prefixes is given; `thorough`: the
     greatest length of the demands is asked for."""
@@ -345,9 +351,7 @@ class _Run:
         covered = sum(self.demands.words()[: proved + 1])
         greatest, reason = self.demands.longest, None
         if proved == self.last < greatest:
-            count = self.counts[proved + 1]
-            shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
-            reason = f"there are {shown} prefixes of {symbols(proved + 1)}, too many to run"
+            reason = too_many(proved + 1, self.counts[proved + 1])
         return ExternalProof(greatest, proved, covered, wrong, opened, margins, 0, 0, reason)
 
     def _opened(self, n: int) -> tuple[OpenClass, ...]:

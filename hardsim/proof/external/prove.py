@@ -114,7 +114,8 @@ class ExternalProof:
     classes: int
     cells: int
     reason: str | None = None
-    """Reason why the proof ends before the lengths that were asked for, where nothing is wrong and no class is open."""
+    """Reason why the proof ends before the lengths that were asked for, where nothing is wrong. None: there is none, or
+    the open classes of one layer say so."""
     interrupted: bool = False
     """True if a KeyboardInterrupt ended the proof; these facts were proved before."""
     splits: LayerSplits | None = None

@@ -231,7 +231,7 @@ def square_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> Narrowed
     """Return the enclosure of `mean(y^2) + epsilon`; `epsilon` is a float and a bound of its error.
 
     S is enclosed around the middle m of the ranges, or as by `mean_square` around c where that bounds the part of
-    second order by less."""
+    second order by less. It is also at least what its part along that point is."""
     form, at, e = y.form, y.middle, y.form.e
     plain = mean_square(form, epsilon)
     squared, short = (y.radius * y.radius).mean(axis=1) * GROW, (e * e).mean(axis=1) * GROW
@@ -247,8 +247,18 @@ def square_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> Narrowed
     near = np.maximum(np.abs(y.middle) - y.radius - e, 0.0)
     low = np.maximum.reduce([plain.low, mid + least - off - lost, (near * near).mean(axis=1) + epsilon[0] - lost])
     high = np.minimum.reduce([plain.high, mid + most + off + lost, (long * long).mean(axis=1) + epsilon[0] + lost])
+    low = np.maximum(low, _along(at, form, least, lost) + epsilon[0] - lost)
     high = np.maximum(high, low)
     return NarrowedSquare(Square(mid, linear, off, low, high), least, most)
+
+
+def _along(at: Floats, form: AffineForm, least: Floats, lost: Floats) -> Floats:
+    """Return a lower bound of mean(y^2), by the inequality of Cauchy and Schwarz: mean(at y)^2 / mean(at^2). `least`
+    bounds 2 mean(at z L) from below. That is above 0 as long as y keeps some part along `at`, which may be long after
+    the linear bound mean(at^2) + 2 mean(at (y - at)) has fallen below 0."""
+    part = (at * form.c).mean(axis=1) + least / 2 - (np.abs(at) * form.e).mean(axis=1) * GROW - lost
+    square = np.maximum((at * at).mean(axis=1), ETA)
+    return np.where(part > 0, part * part / square * (1 - 8 * ROUND), 0.0)
 
 
 def scale_of(y: Narrowed, epsilon: tuple[float, float], tilt: Tilt) -> NormScale:

@@ -127,7 +127,7 @@ class PrefixProof(Record):
     open: tuple[OpenPrefixes, ...]
     """Classes of the least length that is not decided; none where every length is decided that was asked for."""
     reason: str | None
-    """Reason why the proof ends before the lengths that were asked for, where no open class says so; null: none."""
+    """Reason why the proof ends before the lengths that were asked for; null: none, or the open classes say so."""
     partial: bool
     """True if the proof was interrupted."""
     margins: tuple[ProvedMargin, ...]
@@ -185,7 +185,8 @@ class PrefixProof(Record):
         if not self.open:
             return self.reason or ""
         first, more = self.open[0], len(self.open) - 1
-        return f"open: {first.summary}" + (f"; and {more:,} more classes" if more else "")
+        found = f"open: {first.summary}" + (f"; and {more:,} more classes" if more else "")
+        return found if self.reason is None else f"{found}: {self.reason}"
 
     @property
     def summary(self) -> str:

@@ -29,7 +29,7 @@ from hardsim.network.numbers import Mask
 from hardsim.proof.external.affine import DEEPEST, ROUND, AffineForm
 from hardsim.proof.external.columns import PrefixClasses, layer_masks, steady_positions
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
-from hardsim.proof.external.every_word import prove_by_words, words_reach
+from hardsim.proof.external.every_word import prove_by_words, too_many, words_reach
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
 from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle, mean_square_of, unknown
@@ -184,6 +184,8 @@ MOST_NARROWED = 4e9
 """Greatest work on the ranges of cells."""
 WIDE = 2.0
 """The width of scores and values over the box of a class from which on ranges of functions are of use."""
+WIDE_BOUNDS = "bounds from the weights, which take the history of each position by itself, are too wide"
+"""The reason why a class stays open in a proof from the weights."""
 HOPELESS, GAIN = -1e3, 0.02
 """Least bound of a class that is divided further, and the least relative gain of a division that is divided again."""
 OF_PART, OF_CELL = 1e6, 2e5
@@ -756,6 +758,8 @@ class LayerProver:
         )  # fmt: skip
         covered = sum(self.demands.words()[: proved + 1])
         reason = "it was interrupted" if interrupted else None
+        if opened:
+            reason = f"{too_many(proved + 1, self.demands.live()[proved + 1])}, and {WIDE_BOUNDS}"
         return ExternalProof(
             longest, proved, covered, None, opened, known, len(tables.classes), boxes, reason, interrupted,
             splits,

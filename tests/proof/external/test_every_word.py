@@ -17,6 +17,7 @@ from hardsim.proof.external.every_word import prove_by_words
 from hardsim.proof.external.prove import ExternalProof
 from hardsim.proof.external.two_layers import LayerLimits, prove_layers
 from hardsim.proof.shared.result import NotProved
+from hardsim.proving.external import prefix_proof
 from hardsim.run.dense_float import DenseFloat
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.expected import ExpectedOutputs, Rule, ended
@@ -373,6 +374,18 @@ def test_the_shipped_flipflop_to_nine() -> None:
         expected = ExpectedOutputs.at([[rule.place(ended(external.oracle(word)))] for word in words])
         result = rule.compare(mid - rad, mid + rad, expected)
         assert proof.margins[n].low == pytest.approx(float(result.low.min()), abs=1e-5)
+
+
+def test_an_open_class_of_two_layers_has_a_reason_in_one_line() -> None:
+    """A word is a sequence of pairs: one of 7 symbols is one of the 50 of 6 with one of three instructions."""
+    external: Any = read_input(str(FORMULAS / "flipflop.spec")).target(ModelOptions())
+    found = prefix_proof(external, 12, most=100)
+    assert (found.proved_to, found.complete, found.open[0].length) == (6, False, 7)
+    assert found.reason is not None
+    assert found.reason.startswith("there are 150 prefixes of 7 symbols, too many to run, and bounds from the weights")
+    assert found.open_text.startswith("open: prefixes of 7 symbols that end with ")
+    assert found.open_text.endswith(f" more classes: {found.reason}")
+    assert prefix_proof(external, 6, most=100).reason is None
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks are not here")

@@ -1,15 +1,17 @@
 """Tests of the ranges of linear parts over cells, and of enclosures that use them, against every word."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 from formulas.networks.stacks import TRAININGS, write
-from hardsim.proof.external.affine import AffineForm
+from hardsim.network.dense import Norm
+from hardsim.proof.external.affine import AffineForm, NormForm
 from hardsim.proof.external.demands import demands_of
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of
 from hardsim.proof.external.narrowing import NarrowedSteps, mean_square_of, narrowed, unknown
@@ -127,6 +129,34 @@ def test_steps_with_ranges_contain_every_vector(seed: int) -> None:
         near, far = mean_square_of(norm, x, ball), mean_square_of(norm, x, unknown)
         assert (near.low >= far.low - 1e-12).all()
         assert (near.high <= far.high + 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", ["rms", "layer"])
+def test_a_mean_square_is_bounded_by_the_part_along_the_middle(kind: Literal["rms", "layer"]) -> None:
+    """The vectors are m + t (u - share m) for t in [-1, 1], with u orthogonal to m, so their part along m is at least
+    1 - share, and the least mean square is at most that of m + u - share m. Linear bounds and those by coordinate are 0
+    here: 1 - 2 share is negative, and each coordinate may be 0."""
+    rng, d, share = np.random.default_rng(3), 8, 0.8
+    norm = NormForm(Norm(kind, Fraction(0)), d)
+
+    def segment(slopes: Any) -> Any:
+        along = np.abs(slopes[:, 0]) + np.abs(slopes[:, 1:]).sum(axis=1)
+        return -along, along
+
+    for _ in range(50):
+        m, u = rng.normal(size=(2, d))
+        m, u = m - m.mean(), u - u.mean()
+        u = 3 * (u - m * (u @ m) / (m @ m))
+        e = np.full((1, d), 1e-3) * rng.uniform(size=(1, d))
+        found = mean_square_of(norm, AffineForm(m[None], (u - share * m)[None, None], e), segment)
+        least = (1 - share) ** 2 * (m @ m) / d
+        assert 0.9 * least - 0.01 < found.low[0]
+        t = np.linspace(-1, 1, 201)[:, None]
+        y = m + t * (u - share * m) + e * rng.choice([-1, 1], (201, d))
+        y = y - y.mean(axis=1, keepdims=True) if kind == "layer" else y
+        true = (y * y).mean(axis=1)
+        assert found.low[0] <= true.min()
+        assert found.high[0] >= true.max()
 
 
 @pytest.mark.parametrize("seed", [0, 3])
