@@ -254,7 +254,9 @@ class Session:
             with self.guard(name):
                 with patient(_slow(name)):
                     found = self._read(name, request.props, request.alphabet, self._compared(name))
-                yield self._welcome(self._limited(found, against))
+                found = self._welcome(self._limited(found, against))
+                activity.doing(f"{name}: at work")
+                yield found
 
     def _read(self, name: str, props: str | None, alphabet: str | None = None, beside: Alphabet | None = None) -> Input:
         """Read a file, or a formula of the command line; `beside` is the alphabet of an input that has none."""

@@ -6,13 +6,14 @@ from contextlib import nullcontext
 from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.cli.estimate import LayerSteps, bar
 from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
-from hardsim.measuring.trace import trace_target
+from hardsim.measuring.trace import Watch, trace_target
 from hardsim.options.table import Request, require_one_regime
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
@@ -53,12 +54,17 @@ def _trace(current: Session, text: Source, target: Sink | None, subject: Subject
 
 @uninterrupted()
 def _trace_external(current: Session, texts: list[Source], target: Sink | None, subject: External) -> None:
-    _show(current, subject, network_words(texts, subject)[0], target)
+    word = network_words(texts, subject)[0]
+    steps = LayerSteps(subject, [word, word])
+    with bar(subject.name, "layers of the word", subject.name, steps.cost) as shown:
+        _show(current, subject, word, target, Watch(steps.of(shown), steps.next))
 
 
-def _show(current: Session, subject: Subject | External, word: Word, target: Sink | None) -> None:
+def _show(
+    current: Session, subject: Subject | External, word: Word, target: Sink | None, watch: Watch | None = None
+) -> None:
     with interruptible():
-        result = trace_target(subject, word, current.request.engine, current.request.dps)
+        result = trace_target(subject, word, current.request.engine, current.request.dps, watch)
     names = current.request.head or []
     chosen = result.chosen(names)
     current.results.append(result)

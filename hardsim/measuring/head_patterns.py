@@ -46,6 +46,8 @@ from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
 from hardsim.options.table import Request
 from hardsim.records import Lower, Natural, Record, one_of, short, written
+from hardsim.run.dense_balls import DenseBalls, is_large
+from hardsim.run.dense_exact import Row
 from hardsim.run.dense_float import FLOOR, DenseFloat, visible
 from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward
 from hardsim.run.float_trust import distrust
@@ -581,6 +583,18 @@ def least(values: Floats, words: Sequence[Word]) -> HeadLeast | None:
 # ---- all heads ----
 
 
+def float_logits(logits: Sequence[Row]) -> tuple[Floats, Floats]:
+    """Return logits in balls by query and key (None: not visible) as float64, -inf where a key is not visible, and a
+    bound of the error of the visible ones of each query. Where a ball is no number, the bound is infinite and the
+    logits are 0."""
+    mid = np.array([[-np.inf if one is None else float(one.mid()) for one in row] for row in logits])
+    off = [[0.0 if one is None else float((one - float(one.mid())).abs_upper()) for one in row] for row in logits]
+    rad = outward(np.max(off, axis=1))
+    unknown = ~np.isfinite(rad)
+    mid[unknown], rad[unknown] = np.where(np.isneginf(mid[unknown]), -np.inf, 0.0), np.inf
+    return mid, rad
+
+
 _Kept: TypeAlias = tuple[Integers, Sequence[Integers]]
 """One batch that is kept until classes are inferred: its tokens, and the argmax of each head."""
 
@@ -592,6 +606,7 @@ class _Heads:
         self.subject, self.options, self.progress = subject, options, progress
         network = subject.network
         self.floats, self.alike = DenseFloat(network), list[Alike]()
+        self.balls, self.unbounded = DenseBalls(network, floats=self.floats), None if is_large(network) else False
         self.start, self.tallies = len(network.readout.before), list[HeadTally]()
         for number, layer in enumerate(network.layers):
             for head in layer.heads:
@@ -616,6 +631,8 @@ class _Heads:
 
     def _size(self, n: int) -> int:
         """Return the number of words of length n that are run together."""
+        if self.unbounded:
+            return 1
         m, network = self.subject.positions(n), self.subject.network
         return max(1, CELLS // (m * max(m, network.dimension)))
 
@@ -624,8 +641,9 @@ class _Heads:
         tokens = np.array([network.read(word) for word in words], dtype=np.int64)
         places = np.arange(tokens.shape[1])
         found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
-        run = self.floats.attention(n, tokens)
-        for tally, alike, (_, head, logits, slip) in zip(self.tallies, self.alike, run, strict=True):
+        for tally, alike, (_, head, logits, slip) in zip(
+            self.tallies, self.alike, self._logits(n, tokens), strict=True
+        ):
             seen = visible(head.mask, head.window, places, places)
             counted = seen.sum(axis=1) > 1
             one = rows(logits, slip, seen)
@@ -642,6 +660,21 @@ class _Heads:
             self.tried[n] = replace(self.tried[n], words=self.tried[n].words + len(words))
         if self.progress is not None:
             self.progress(Progress(n, sum(one.words for one in self.tried.values()), self.total, 0))
+
+    def _logits(self, n: int, tokens: Integers) -> Iterator[tuple[int, NetworkHead, Floats, Floats]]:
+        """Yield the logits of each head with bounds of their errors, as `DenseFloat.attention` does. In a large network
+        they come from balls if float64 has no bounds for the last head."""
+        if self.unbounded is None and self.balls.large:
+            *_, (_, _, _, slip) = self.floats.attention(n, tokens)
+            self.unbounded = not np.isfinite(slip).all()
+        if not self.unbounded:
+            yield from self.floats.attention(n, tokens)
+            return
+        runs = [self.balls.attention(n, word, self.balls.least) for word in tokens.tolist()]
+        for parts in zip(*runs, strict=True):
+            number, head, _ = parts[0]
+            near = [float_logits(logits) for _, _, logits in parts]
+            yield number, head, np.stack([mid for mid, _ in near]), np.stack([rad for _, rad in near])
 
     def _remember(self, batch: _Kept) -> None:
         if self.kept is None:

@@ -8,7 +8,7 @@ run; its trace shows hard attention with its own logits: the mean over those tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -34,7 +34,8 @@ from hardsim.program.hard_attention import Head, Program, Weighting
 from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, at_least, at_most, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
 from hardsim.run.ball import BallArithmetic
-from hardsim.run.dense_exact import DenseForward, Row
+from hardsim.run.dense_exact import DenseForward, Row, shares
+from hardsim.run.dense_pass import Step, unwatched
 from hardsim.run.forward import HALF, margin
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import SoftTrace, bounds
@@ -280,11 +281,22 @@ def require_traceable(positions: int, engine: str) -> None:
         )
 
 
-def trace_target(target: Subject | External, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is called while an external network runs: `step` after each layer, and `next` after each run (the layers
+    that are prepared, those of the answers, those of the heads)."""
+
+    step: Step = unwatched
+    next: Callable[[], None] = lambda: None
+
+
+def trace_target(
+    target: Subject | External, word: Word, engine: str = "auto", dps: int | None = None, watch: Watch | None = None
+) -> TraceResult:
     """Trace a word on a compiled or an external network, as `trace_of` or `trace_network` does."""
     if isinstance(target, Subject):
         return trace_of(target, word, engine, dps)
-    return trace_network(target, word, engine, dps)
+    return trace_network(target, word, engine, dps, watch)
 
 
 # ---- formulas, programs, models ----
@@ -485,25 +497,36 @@ def _rounded(shares: Sequence[Value], seen: Sequence[bool]) -> tuple[Fraction | 
 # ---- external networks ----
 
 
-def trace_network(subject: External, word: Word, engine: str = "auto", dps: int | None = None) -> TraceResult:
-    """Trace a word on an external network. Raises InputError if the word is too long; Undecided if a number has no
-    bounds."""
-    network = subject.network
+def trace_network(
+    subject: External, word: Word, engine: str = "auto", dps: int | None = None, watch: Watch | None = None
+) -> TraceResult:
+    """Trace a word on an external network: its answers, then its heads. Raises InputError if the word is too long;
+    Undecided if a number has no bounds."""
+    network, watch = subject.network, watch or Watch()
     tokens = network.read(word)
     require_traceable(len(tokens), engine)
-    answers = NetworkJudge(subject, dps, engine).evaluation(word)
+    judge = NetworkJudge(subject, dps, engine, watch.step)
+    watch.next()
+    answers = judge.evaluation(word)
+    watch.next()
+    exact = judge.engine.exact
     bits = FOREIGN_BITS if dps is None else max(FOREIGN_BITS, dps * 1000 // 301 + 1)
+    bits = exact.least if exact.large and engine != MPMATH else bits
     arithmetic: Any = MpArithmetic(int(bits * 0.301)) if engine == MPMATH else BallArithmetic(bits)
     # mpmath has no bounds, only rounding: logits within half its bits count as equal.
     near = Fraction(1, 2 ** (bits // 2)) if engine == MPMATH else Fraction(0)
-    forward = DenseForward(network, arithmetic)
+    run = (
+        DenseForward(network, arithmetic).attention(len(word), tokens, watch.step)
+        if engine == MPMATH
+        else exact.attention(len(word), tokens, bits, watch.step)
+    )
     heads = []
-    for number, head, rows in forward.attention(len(word), tokens):
+    for number, head, rows in run:
         with arithmetic.precision():
-            shares = [forward.shares(row) for row in rows]
-            reads = tuple(_looked(query, row, shares[query], near) for query, row in enumerate(rows))
+            weights = [shares(arithmetic, row) for row in rows]
+            reads = tuple(_looked(query, row, weights[query], near) for query, row in enumerate(rows))
             seen = [[one is not None for one in row] for row in rows]
-            whole = tuple(map(_rounded, shares, seen))
+            whole = tuple(map(_rounded, weights, seen))
             uniform = all(read.gap is None for read in reads)
         heads.append(TraceHead(number + 1, head.name, head.mask.value, "", uniform, (), reads, whole))
     readout = network.readout

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hardsim.errors import Undecided
 from hardsim.lang.reals import precisions
-from hardsim.network.dense import Network, arrays_of
+from hardsim.network.dense import Network, NetworkHead, arrays_of
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward, Row
 from hardsim.run.dense_fixed import FixedForward
@@ -68,6 +68,13 @@ class DenseBalls:
                 if settled(rows):
                     return rows, bits
         raise Undecided(self._message(tokens))
+
+    def attention(
+        self, n: int, tokens: Sequence[int], bits: int, step: Step = unwatched
+    ) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
+        """Yield for each head the number of its layer (from 0), the head, and by query the logits of all keys in balls
+        of these bits; None for a key that is not visible. `step` is called after each layer of the pass."""
+        return self._pass(bits).attention(n, tokens, step)
 
     def arithmetic(self, bits: int) -> str:
         """Return the name of the arithmetic with some bits."""

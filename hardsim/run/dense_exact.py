@@ -130,9 +130,11 @@ class DenseForward(DensePass[list[Row]]):
         encoding = self.network.encoding(n)
         return None if encoding is None else self._exact(encoding)
 
-    def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
+    def attention(
+        self, n: int, tokens: Sequence[int], step: Step = unwatched
+    ) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
         """Yield for each head the number of its layer (from 0), the head, and by query the scaled logits of all keys;
-        None for a key that is not visible."""
+        None for a key that is not visible. `step` is called after each layer."""
         with self.arithmetic.precision():
             # The precision is set only while a head is computed: it is global, and between two results other code
             # runs.
@@ -146,6 +148,7 @@ class DenseForward(DensePass[list[Row]]):
             if number + 1 < len(layers):
                 with self.arithmetic.precision():
                     x = self.layer(number, x, scored, range(len(x)))
+            step(number + 1, len(layers))
 
     # ---- parts ----
 
@@ -177,7 +180,7 @@ class DenseForward(DensePass[list[Row]]):
         start: Any = [self._number(0)] * self.network.dimension if layer.b_o is None else layer.b_o
         found, compared = [start for _ in places], y if beside is None else self.summed(y, beside)
         for head in layer.heads:
-            weights = [self.shares(row) for row in self._logits(head, compared, places)]
+            weights = [shares(self.arithmetic, row) for row in self._logits(head, compared, places)]
             values = self._linear(y, head.w_v, head.b_v)
             means = self.arithmetic.product(self.arithmetic.matrix(weights), self.arithmetic.matrix(values))
             found = self.summed(found, self._linear(means, head.w_o, None))
@@ -220,15 +223,6 @@ class DenseForward(DensePass[list[Row]]):
             cosine, sine = amplitude * self.arithmetic.cos(angle), amplitude * self.arithmetic.sin(angle)
             found[a], found[b] = row[a] * cosine - row[b] * sine, row[b] * cosine + row[a] * sine
         return found
-
-    def shares(self, logits: Row) -> Row:
-        """Return the softmax of the logits of the visible keys, and 0 for the other keys."""
-        seen = [logit for logit in logits if logit is not None]
-        # Shifting by any reference is correct; the largest midpoint keeps the exponentials small.
-        top = max(seen, key=lambda logit: self.arithmetic.approximate(logit)[0])
-        powers = [None if logit is None else self.arithmetic.exp(logit - top) for logit in logits]
-        total = self.arithmetic.total([power for power in powers if power is not None])
-        return [0 if power is None else power / total for power in powers]
 
     def transformed(self, number: int, y: list[Row]) -> list[Row]:
         """Return what the MLP of a layer adds."""
@@ -273,6 +267,16 @@ class DenseForward(DensePass[list[Row]]):
 
     def _number(self, value: float | RealNumber) -> Any:
         return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)
+
+
+def shares(arithmetic: DenseArithmetic, logits: Row) -> Row:
+    """Return the softmax of the logits of the visible keys, and 0 for the other keys."""
+    seen = [logit for logit in logits if logit is not None]
+    # Shifting by any reference is correct; the largest midpoint keeps the exponentials small.
+    top = max(seen, key=lambda logit: arithmetic.approximate(logit)[0])
+    powers = [None if logit is None else arithmetic.exp(logit - top) for logit in logits]
+    total = arithmetic.total([power for power in powers if power is not None])
+    return [0 if power is None else power / total for power in powers]
 
 
 def sees(head: NetworkHead, query: int, key: int) -> bool:

@@ -48,7 +48,7 @@ added. Where a number is NaN or infinite, nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -133,6 +133,25 @@ class FixedForward(DensePass[VectorBalls]):
             x = self._embedded(n, tokens)
             x = self.streamed(x, self._beside(n), len(tokens), places, step)
             return self._outputs(self.normed(network.final, x))
+
+    def attention(
+        self, n: int, tokens: Sequence[int], step: Step = unwatched
+    ) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
+        """Yield the scaled logits of each head in balls, as `dense_exact.DenseForward.attention` does."""
+        places, layers = range(len(tokens)), len(self.layers)
+        with self.arithmetic.precision(), np.errstate(all="ignore"):
+            x, beside = self._embedded(n, tokens), self._beside(n)
+        for number, layer in enumerate(self.layers):
+            attention = self.floats.layers[number].attention
+            for part in () if attention is None else attention.heads:
+                with self.arithmetic.precision(), np.errstate(all="ignore"):
+                    y = x if layer.post else self.normed(layer.norm_1, x)
+                    found = self._logits(part, y if beside is None else self.summed(y, beside), places)
+                yield number, part.head, found
+            if number + 1 < layers:
+                with self.arithmetic.precision(), np.errstate(all="ignore"):
+                    x = self.layer(number, x, beside, places)
+            step(number + 1, layers)
 
     # ---- steps of the pass ----
 
@@ -246,27 +265,43 @@ class FixedForward(DensePass[VectorBalls]):
 
     def _mean(self, part: FloatHead, y: VectorBalls, read: VectorBalls, places: Sequence[int]) -> VectorBalls:
         """Return the means of the values that a head reads at some positions."""
-        m, unit, head = len(y.radius), self.unit, part.head
-        positions = np.arange(m)
-        queries = self._linear(self.at(read, places), part.q, head.b_q)
-        queries = self._turned(head.rotary, self.normed(head.norm_q, queries), np.array(list(places)), m)
-        queries = self._scaled(queries, head.scale)
-        keys = self._turned(head.rotary, self.normed(head.norm_k, self._linear(read, part.k, head.b_k)), positions, m)
-        values = self._linear(y, part.v, head.b_v)
-        seen = visible(head.mask, head.window, np.array(list(places)), positions)
-        scores = kept(self._product(queries.centre, keys.centre.transpose(0, 2, 1)), self.count)
-        slip = queries.radius * (keys.size.max() + keys.radius.max()) + queries.size * keys.radius.max() + unit
-        scores, lost = self._after_product(head, scores, seen, np.array(list(places))[:, None] - positions[None, :])
+        m, unit = len(y.radius), self.unit
+        values = self._linear(y, part.v, part.head.b_v)
+        scores, seen, rho = self._scores(part, read, places)
         weights, off = self._weights(scores, seen)
         inverse, wide = self._scalars([1 / value for value in balls(total(weights))])
         sums = kept(self._product(weights, values.centre), self.count)
         centre = kept(times(sums, inverse), self.count)
-        tau = growth(outward(slip + lost))
+        tau = growth(rho)
         factor = np.where(tau < 0.5, np.minimum(outward(tau / np.maximum(1 - tau, 0.25)), 2.0), 2.0)
         most, root = values.size.max() * GROW, values.centre.shape[2] ** 0.5 * GROW
         # The weights sum up to at least 1, so the reciprocal is at most 1.
         radius = values.radius.max() + (factor + 2 * off + 2 * (m + off) * wide) * most + 3 * root * unit
         return VectorBalls(centre, outward(outward(radius)))
+
+    def _scores(self, part: FloatHead, read: VectorBalls, places: Sequence[int]) -> tuple[Floats, Booleans, Floats]:
+        """Return the scores of a head at some positions, the visible keys, and bounds of the errors of the visible
+        scores by query."""
+        head, m, query = part.head, len(read.radius), np.array(list(places))
+        positions = np.arange(m)
+        queries = self._linear(self.at(read, places), part.q, head.b_q)
+        queries = self._scaled(self._turned(head.rotary, self.normed(head.norm_q, queries), query, m), head.scale)
+        keys = self._turned(head.rotary, self.normed(head.norm_k, self._linear(read, part.k, head.b_k)), positions, m)
+        seen = visible(head.mask, head.window, query, positions)
+        scores = kept(self._product(queries.centre, keys.centre.transpose(0, 2, 1)), self.count)
+        slip = queries.radius * (keys.size.max() + keys.radius.max()) + queries.size * keys.radius.max() + self.unit
+        scores, lost = self._after_product(head, scores, seen, query[:, None] - positions[None, :])
+        return scores, seen, outward(slip + lost)
+
+    def _logits(self, part: FloatHead, read: VectorBalls, places: Sequence[int]) -> list[Row]:
+        """Return the scores of a head in balls, by query, with None where a key is not visible."""
+        scores, seen, rho = self._scores(part, read, places)
+        rows: list[Row] = []
+        for query, (here, off) in enumerate(zip(seen.tolist(), rho.tolist(), strict=True)):
+            around = arb(0, off) if np.isfinite(off) else arb.nan()
+            numbers = balls(scores[:, query])
+            rows.append([one + around if known else None for one, known in zip(numbers, here, strict=True)])
+        return rows
 
     def _after_product(
         self, head: NetworkHead, scores: Floats, seen: Booleans, distances: Any

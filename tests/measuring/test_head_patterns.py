@@ -37,8 +37,13 @@ from hardsim.measuring.head_patterns import (
 )
 from hardsim.network.dense import NetworkHead, NetworkLayer
 from hardsim.report.head_tables import pattern_text, share_text
+from hardsim.run import dense_balls
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.dense_exact import DenseForward
 from hardsim.run.dense_float import DenseFloat
 from tests.support.check import CheckOptions, External
+from tests.support.dense_networks import Shape
+from tests.support.dense_networks import made as dense
 from tests.support.language import OutOfRange, Undecided
 from tests.support.mistakes import raised
 from tests.support.model import Mask, Network, Norm, Readout, RootScale
@@ -476,3 +481,22 @@ def test_rows_that_overflow_are_ties() -> None:
     assert found.ties == found.queries == 4
     # The weights show that aa and bb are exactly tied.
     assert (found.pattern, found.exact_ties) == (NONE, 2)
+
+
+def test_logits_of_a_deep_network_come_from_balls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Float64 has no bounds after many layers. The least gap is that of balls with 600 bits, which are other code."""
+    deep = dense(Shape(d=48, k=12, heads=4, mlp=96, layers=8, rows=4))
+    words = [tuple(map(str, some)) for some in product(deep.tokens, repeat=3)][:8]
+    *_, unknown = found_of(deep, 3, words).heads
+    assert unknown.gap is None
+    monkeypatch.setattr(dense_balls, "LARGE", 1000)
+    *_, last = found_of(deep, 3, words).heads
+    arithmetic, gaps = BallArithmetic(600), list[float]()
+    for word in words:
+        *_, (_, _, rows) = DenseForward(deep, arithmetic).attention(3, deep.read(word))
+        for row in rows[1:]:
+            first, second, *_ = sorted((float(one.mid()) for one in row if one is not None), reverse=True)
+            gaps.append(first - second)
+    assert last.gap is not None
+    assert min(gaps) * (1 - 1e-6) <= float(last.gap.value) <= min(gaps)
+    assert last.ties == 0

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import inf, isfinite
 from typing import Any
 
@@ -253,6 +253,28 @@ def test_norms_that_errors_do_not_pass_would_be_found_out(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(FixedForward, "_fixed", exactly)
     assert worst(network) > 1
+
+
+# ---- attention ----
+
+
+@pytest.mark.parametrize("bits", [COARSE, FINE])
+@pytest.mark.parametrize("mask", SEEN)
+def test_logits_are_enclosed(mask: Mask, bits: int) -> None:
+    """Every visible logit lies in its ball, in a network with all features that a head can have."""
+    network = featured(made(k=4, size=0.5, mask=mask), TOGETHER)
+    tokens, steps, widest = [0, 3, 1, 1, 2], list[tuple[int, int]](), 0.0
+    true = DenseForward(network, ARITHMETIC).attention(5, tokens)
+    found = FixedForward(DenseFloat(network), bits).attention(5, tokens, lambda *step: steps.append(step))
+    for (number, head, rows), (layer, other, expected) in zip(found, true, strict=True):
+        assert (number, head) == (layer, other)
+        for value, precise in zip(chain(*rows), chain(*expected), strict=True):
+            assert (value is None) == (precise is None)
+            if value is not None:
+                assert lower(value) <= exact(precise) <= upper(value)
+                widest = max(widest, float(value.rad()))
+    assert 0 < widest < 2.0 ** (24 - bits)
+    assert steps == [(done + 1, len(network.layers)) for done in range(len(network.layers))]
 
 
 # ---- the choice of the arithmetic ----
