@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
@@ -144,6 +144,15 @@ class Valuations(Sequence[str]):
         """Return the sets that contain a proposition."""
         return PropositionSymbols(self, name)
 
+    @cached_property
+    def _having(self) -> dict[str, list[frozenset[str]]]:
+        """By proposition, the choices of its part that have it, in order: a scan for each of thousands takes long."""
+        found: dict[str, list[frozenset[str]]] = {}
+        for one in chain.from_iterable(self.choices):
+            for name in one:
+                found.setdefault(name, []).append(one)
+        return found
+
     def fitting(self, assigned: Mapping[str, int]) -> str | None:
         """Return the first set in which the given propositions hold (1) or do not hold (0); None if there is none."""
         by_part: dict[int, dict[str, bool]] = {}
@@ -152,7 +161,9 @@ class Valuations(Sequence[str]):
         # Parts without an assigned proposition take their first choice: a scan of all would be quadratic.
         names = set[str]().union(*(choices[0] for place, choices in enumerate(self.choices) if place not in by_part))
         for place, values in by_part.items():
-            fits = (one for one in self.choices[place] if all((name in one) == held for name, held in values.items()))
+            true = next((name for name, held in values.items() if held), None)
+            some = self.choices[place] if true is None else self._having.get(true, ())
+            fits = (one for one in some if all((name in one) == held for name, held in values.items()))
             choice = next(fits, None)
             if choice is None:
                 return None

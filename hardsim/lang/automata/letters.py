@@ -347,8 +347,12 @@ def _thawed(diagrams: DecisionDiagrams, nodes: Sequence[Node], old: Valuations, 
         mine = place[frozenset(old.parts[part])]
         below = [numbers[child] if child >= 0 else diagrams.leaf(-1 - child) for child in children]
         choice = {some: k for k, some in enumerate(old.choices[part])}
-        choices_here = diagrams.node(mine, tuple(diagrams.leaf(choice[some]) for some in new.choices[mine]))
-        numbers.append(diagrams.combined(lambda which, *values: values[which], choices_here, *below))
+        # Thousands of choices have few different children: only these are combined.
+        different = {child: k for k, child in enumerate(dict.fromkeys(below))}
+        which = tuple(diagrams.leaf(different[below[choice[some]]]) for some in new.choices[mine])
+        numbers.append(
+            diagrams.combined(lambda chosen, *values: values[chosen], diagrams.node(mine, which), *different)
+        )
     return numbers[-1] if nodes else diagrams.leaf(0)
 
 
