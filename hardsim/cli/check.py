@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, crews
-from hardsim.cli.estimate import bar, cost_of
+from hardsim.cli.estimate import Bar, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -27,6 +27,8 @@ from hardsim.targets.external import External
 from hardsim.targets.result import AUTO, MPMATH
 from hardsim.targets.subject import Subject
 
+LONG_WORD = 4_096
+"""Number of symbols from which a single word may take long."""
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
 
@@ -127,7 +129,7 @@ class Work:
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, options))
                 options = replace(options, workers=crew.workers)
-                with bar(subject.name, cost=cost_of(subject, options)) as shown:
+                with bar(subject.name, cost=cost_of(subject, options)) as shown, _long_words(subject, options, shown):
                     result = check_with_proof(subject, options, shown.update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
@@ -155,6 +157,15 @@ class Work:
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         return f"the verdict is {result.verdict}, but --require {expected.value.lower()} was given. {advice}"
+
+
+def _long_words(subject: Target, options: CheckOptions, shown: Bar) -> AbstractContextManager[None]:
+    """Return a context that says, where no bar does, that long words take long: one word has no parts to count."""
+    words = () if options.words is None else options.words.times
+    longest = max(map(len, words), default=options.max_n)
+    if not shown.silent or longest < LONG_WORD:
+        return nullcontext()
+    return patient(f"{subject.name}: words of up to {longest:,} symbols take long: the time grows with their square")
 
 
 def result_text(

@@ -11,8 +11,9 @@ from functools import cache
 from itertools import accumulate
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
+from rich.text import Text
 
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.cli import activity
@@ -27,6 +28,8 @@ LONG = 60.0
 WATCHED, LATE = 1.0, 5.0
 """Seconds after which the rest of a task is estimated and its bar appears; seconds after which a task without parts
 gets a remark."""
+STALE = 5.0
+"""A time left is shown for so many seconds, and for so many parts of the rate before, without a new part."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
@@ -123,10 +126,12 @@ class Bar:
         if self._progress is None:
             activity.hold()
             self._progress = _rich()
-            self._progress.add_task(visible(self._title), completed=done, total=total, rate="")
+            self._progress.add_task(visible(self._title), completed=done, total=total, rate="", since=now)
             self._progress.start()
             return
         (task,) = self._progress.tasks
+        if done != task.completed:
+            task.fields["since"] = now
         self._progress.update(task.id, completed=done, total=total, description=visible(self._title))
         if task.speed is not None:
             task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
@@ -175,9 +180,20 @@ def bound_bars(name: str, cost: Cost) -> closing[BoundBars]:
     return closing(BoundBars(Bar(name, "words", cost=cost), Bar(name, "temperatures", f"{name}: temperatures")))
 
 
+class _TimeLeft(TimeRemainingColumn):
+    """The time left, unless the present part takes much longer than those before it: then nothing is known of it."""
+
+    def render(self, task: Task) -> Text:
+        """Return the time left as text."""
+        since = task.fields["since"]
+        if task.speed and time.monotonic() - since > max(STALE, STALE / task.speed):
+            return Text("-:--:--", style="progress.remaining")
+        return super().render(task)
+
+
 def _rich() -> RichProgress:
     text, rate = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[rate]"))
-    columns = text, BarColumn(bar_width=None), MofNCompleteColumn(), rate, TimeRemainingColumn()
+    columns = text, BarColumn(bar_width=None), MofNCompleteColumn(), rate, _TimeLeft()
     # The bar is on standard error, so that results can be piped.
     console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
     return RichProgress(*columns, console=console, get_time=time.monotonic, transient=True)

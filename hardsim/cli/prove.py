@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -34,6 +34,8 @@ from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 
 ROCQ = "--rocq"
+DEEP = 20.0
+"""Seconds after which a proof of several layers says how it goes on."""
 
 
 def command(request: Request) -> None:
@@ -68,6 +70,17 @@ def command(request: Request) -> None:
         pin(current, given)
 
 
+def _deep(subject: External) -> AbstractContextManager[None]:
+    """Return a context that says how a proof of several layers goes on, if it takes long."""
+    if len(subject.network.layers) < 2:
+        return nullcontext()
+    return patient(
+        f"{subject.name}: short words are run, then lengths are proved from the weights, one by one, and each may take "
+        "minutes; --max-n ends it at a length",
+        DEEP,
+    )
+
+
 def rejection_text(found: RocqCheck | None) -> str:
     """Return the text that a Rocq theorem was rejected, or that Rocq did not answer; empty otherwise."""
     if found is None or found.reason is None:
@@ -94,7 +107,7 @@ class _Work:
             raise Undecided(f"{subject.name}: {reason}; leave out --certificate")
         with uninterrupted():
             try:
-                with bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown:
+                with bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown, _deep(subject):
                     result = prove_network(subject, current.request, shown.show)
             except NotProved as error:
                 self._tried(subject, error.reason)

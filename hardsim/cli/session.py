@@ -321,6 +321,8 @@ class Session:
     def _limited(self, given: Input, against: Reference | None) -> Input:
         """Return an input with the reference that --against gives; the reference may take the alphabet of the input."""
         if against is None and self.request.against is not None:
+            # Files that declare no alphabet say which words are accepted: that goes first, then their symbols.
+            given.require_accepting(self.request.against)
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 

@@ -126,17 +126,10 @@ class Semantics:
         where the semantics accepts; or of its two outputs the one whose name says so should win there. Raises
         InputError if it has other outputs, or no token for a symbol."""
         network = external.network
+        if isinstance(self.oracle, Runs) and not _accepts(network):
+            return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(external)
+        require_accepting(external, self.name)
         readout, labels = network.readout, _labels(network)
-        if labels is None and (len(network.outputs) != 1 or readout.decide != "above"):
-            if isinstance(self.oracle, Runs):
-                return ProgramReference(self.name, self.sha256, self.oracle.program).deciding(external)
-            what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
-            message = f"{external.name} {what}, and {self.name} says only which words are accepted"
-            hint = (
-                f"`hardsim new {external.name}` writes a .spec file, in which `accept: NAME` and `language: @FILE` say "
-                "which output is right; in Python: hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
-            )
-            raise InputError(message, hint)
         symbols = list(listed_symbols(self.alphabet))
         unknown = [symbol for symbol in symbols if symbol not in network.ids]
         if unknown:
@@ -152,6 +145,25 @@ class Semantics:
         if labels is not None:
             return replace(judging(made, Winner(self.oracle, *labels), self.name), examples=examples, pins=True)
         return replace(judging(made, self.oracle, self.name, accepts=True), examples=examples, pins=True)
+
+
+def require_accepting(external: External, reference: str) -> None:
+    """Raise InputError unless the outputs of a network say which words are accepted, as the file `reference` does."""
+    network = external.network
+    if _accepts(network):
+        return
+    what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
+    message = f"{external.name} {what}, and {reference} says only which words are accepted"
+    hint = (
+        f"`hardsim new {external.name}` writes a .spec file, in which `accept: NAME` and `language: @FILE` say "
+        "which output is right; in Python: hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+    )
+    raise InputError(message, hint)
+
+
+def _accepts(network: Network) -> bool:
+    """Return True if a network has one output above a level, or two of which one is named as accepting."""
+    return _labels(network) is not None or (len(network.outputs) == 1 and network.readout.decide == "above")
 
 
 def _labels(network: Network) -> tuple[str, str] | None:

@@ -135,7 +135,7 @@ def _reference(network: Network) -> tuple[str, list[str]]:
         return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(network.symbols[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
     if _predicts(network):
-        note = f"{NOTE}no token is called {END}: every word of the expression needs a longer one"
+        note = f"{NOTE}no token is called {END}: every word needs a longer one (or name an end of words so, in tokens:)"
         return "next", [*([] if END in outputs else [note]), *_examples(network, "next")]
     if len(among) == 1 or (len(among) == 2 and readout.decide == "argmax"):
         return LANGUAGE, [*_accept(among), *_examples(network, LANGUAGE)]

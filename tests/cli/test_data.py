@@ -12,6 +12,7 @@ import pytest
 
 import hardsim as python
 from hardsim.campaign.confidence import lower_bound
+from hardsim.cli import check, estimate
 from hardsim.network.dense import Token
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import Cli, written
@@ -379,3 +380,11 @@ def test_mistakes_in_python(hardsim: Cli) -> None:
     for wrong in values:
         with pytest.raises(TypeError):
             model.check(data=wrong)
+
+
+def test_long_words_off_a_terminal_are_announced(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "LATE", 0.0)
+    for least, told in ((4, True), (5, False)):
+        monkeypatch.setattr(check, "LONG_WORD", least)
+        found = hardsim("check", network(mean_of_a()), "--data", data([("aaab", 1)])).exits(0)
+        assert ("net.json: words of up to 4 symbols take long: the time grows with" in found.err) == told

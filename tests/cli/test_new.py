@@ -102,7 +102,10 @@ def test_a_language_model_without_an_end_of_words(hardsim: Cli) -> None:
     """Every prefix goes on with a symbol: the expression a*b+ would allow b alone after b, but the network says a after
     ab and b b; of (a|b)* every word has a longer one."""
     text = completed(hardsim, language_model(("a", "b")), "next: /(a|b)*/")
-    assert "// no token is called <eos>: every word of the expression needs a longer one\n// next: /(ab)*/" in text
+    assert (
+        "// no token is called <eos>: every word needs a longer one (or name an end of words so, in tokens:)\n// next: /(ab)*/"
+        in text
+    )
     hardsim("check", "net.spec", "--max-n", "4").clean("all 30 judged words")
     for language, code in (("(ab)*", 1), ("(a|b)*b", 0), ("a*b*", 1)):
         written(Path("other.spec"), f"{text.removesuffix('next:' + chr(10))}next: /{language}/\n")
@@ -214,3 +217,12 @@ def test_every_example_of_a_draft_is_accepted(hardsim: Cli, tokens: tuple[Token,
             written(Path("x.spec"), text.removesuffix("language:\n") + example + "\n")
             assert hardsim("check", "x.spec", "--max-n", "3").code in (0, 1), example
     assert len(examples) == 3
+
+
+def test_outputs_go_before_the_symbols_of_a_reference(hardsim: Cli) -> None:
+    written(Path("net.json"), json.dumps(network_json(several(("x", "y")))))
+    written(Path("other.re"), "z+\n")
+    found = hardsim("check", "net.json", "--against", "other.re")
+    found.refused("error: net.json has 2 outputs, and other.re says only which words are accepted", "hardsim new net")
+    written(Path("named.json"), json.dumps(network_json(several(("no", "yes")))))
+    hardsim("check", "named.json", "--against", "other.re").refused("other.re:1:1: error: 'z' is not a symbol")

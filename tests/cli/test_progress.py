@@ -7,8 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from rich.progress import TimeRemainingColumn
 
 from hardsim.campaign.check import requested
+from hardsim.cli import estimate
 from hardsim.cli.estimate import Bar, bar, cost_of, duration
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
@@ -208,3 +210,21 @@ def test_a_bound_report_in_another_arithmetic(hardsim: Cli, since: Path, engine:
     found = hardsim("bound", since, "--max-n", "3", "--engine", engine, "--json", "-")
     assert [one["verdict"] for one in found.json["results"]] == [verdict_]
     assert hardsim("bound", since, "--engine", "abacus").code == 2
+
+
+def test_a_time_left_is_not_shown_while_a_part_takes_much_longer_than_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    shown = estimate._rich()
+    number = shown.add_task("steps", total=10, rate="", since=now[0])
+    (task,), column = shown.tasks, shown.columns[-1]
+    for done in range(1, 5):
+        now[0] += 1
+        task.fields["since"] = now[0]
+        shown.update(number, completed=done)
+    assert isinstance(column, TimeRemainingColumn)
+    assert column.render(task).plain == "0:00:06"
+    now[0] += estimate.STALE + 1
+    assert column.render(task).plain == "-:--:--"

@@ -289,6 +289,8 @@ def _region(layout: SpecLayout, line: FileLine) -> Span:
     """Return the place of a regular expression between slashes, without them. Raises SourceError if the slashes are
     missing or nothing is between them."""
     text, body = line.text, line.body
+    if not text:
+        raise layout.error(body, "this line is not complete", "/EXPRESSION/")
     if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
         hint = "write a regular expression between slashes, and nothing after it"
         raise layout.error(body, f"{line.name}: is not followed by a regular expression", "such as /(ab)*/", hint)

@@ -201,6 +201,10 @@ class Input(ABC):
 
     # ---- files ----
 
+    def require_accepting(self, reference: str) -> None:
+        """Raise InputError if this is known not to say which words are accepted, as the file `reference` does."""
+        return  # a compiled program says so itself, once its reference is read
+
     def draft(self, place: str) -> SpecificationDraft:
         """Return a draft of a specification for the network, which is at the path `place` relative to it. Raises
         InputError if the input is no external network, or has a specification."""

@@ -21,6 +21,7 @@ from hardsim.targets.inputs.base import Input
 from hardsim.targets.reference import Reference
 from hardsim.targets.reference_network import ReferenceNetwork
 from hardsim.targets.result import ModelFacts
+from hardsim.targets.semantics import require_accepting
 from hardsim.targets.specification import Specification
 from hardsim.writing.specification import FolderMarks, SpecificationDraft, draft_of, marks_of
 
@@ -87,6 +88,10 @@ class NetworkInput(Input):
         sources = self.sources if at is None else {**self.sources, "at": "--at"}
         return self.described, (*self.settings, *readout_settings(external.network, sources))
 
+    def require_accepting(self, reference: str) -> None:
+        """Raise InputError unless the outputs of the network say which words are accepted."""
+        require_accepting(self.external, reference)
+
     def draft(self, place: str) -> SpecificationDraft:
         """Return a draft of a specification for the network, which is at the path `place` relative to it."""
         network = self.external.network
@@ -117,6 +122,9 @@ class SpecifiedInput(NetworkInput):
     """A specification with the network that it names; `external` has the readout that it states."""
 
     specification: Specification
+
+    def require_accepting(self, reference: str) -> None:
+        """Do nothing: a specification takes no other reference, which is said later."""
 
     def draft(self, place: str) -> SpecificationDraft:
         """Raise InputError: the network has a specification."""
