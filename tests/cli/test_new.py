@@ -102,10 +102,8 @@ def test_a_language_model_without_an_end_of_words(hardsim: Cli) -> None:
     """Every prefix goes on with a symbol: the expression a*b+ would allow b alone after b, but the network says a after
     ab and b b; of (a|b)* every word has a longer one."""
     text = completed(hardsim, language_model(("a", "b")), "next: /(a|b)*/")
-    assert (
-        "// no token is called <eos>: every word needs a longer one (or name an end of words so, in tokens:)\n// next: /(ab)*/"
-        in text
-    )
+    assert "\n// no token is called <eos>: every word needs a longer one (or name an end of words so, in" in text
+    assert text.endswith("\n// next: /(ab)*/\nnext:\n")
     hardsim("check", "net.spec", "--max-n", "4").clean("all 30 judged words")
     for language, code in (("(ab)*", 1), ("(a|b)*b", 0), ("a*b*", 1)):
         written(Path("other.spec"), f"{text.removesuffix('next:' + chr(10))}next: /{language}/\n")
@@ -135,7 +133,7 @@ def test_marks_of_a_configuration(hardsim: Cli) -> None:
     text = drafted(marked, bos_token_id=2)
     assert "\nalphabet: a b\n" in text
     assert "\n// without <|endoftext|>, if the network was trained without it\ninput: <|endoftext|> *\n" in text
-    assert "tokens:" not in text
+    assert "\ntokens:" not in text
     stated = drafted(marked, True, bos_token_id=2)
     assert "\n// if <|endoftext|> stood before words in training: input: <|endoftext|> *\ninput: *\n" in stated
     both = drafted(marked, bos_token_id=2, eos_token_id=[2])
