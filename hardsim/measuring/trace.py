@@ -283,8 +283,8 @@ def require_traceable(positions: int, engine: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is called while an external network runs: `step` after each layer, and `next` after each run (the layers
-    that are prepared, those of the answers, those of the heads)."""
+    """Functions that are called while an external network runs: `step` after each layer, and `next` after each run (the
+    layers that are prepared, those of the answers, those of the heads)."""
 
     step: Step = unwatched
     next: Callable[[], None] = lambda: None
