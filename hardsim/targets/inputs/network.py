@@ -124,7 +124,7 @@ class SpecifiedInput(NetworkInput):
     specification: Specification
 
     def require_accepting(self, reference: str) -> None:
-        """Do nothing: a specification takes no other reference, which is said later."""
+        """Do nothing: a specification takes no other reference, as `network` reports."""
 
     def draft(self, place: str) -> SpecificationDraft:
         """Raise InputError: the network has a specification."""
