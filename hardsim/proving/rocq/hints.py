@@ -227,6 +227,7 @@ class Hints:
         parity = kind["where"] is not None and kind["where"][0] == self.table.even
         step, reach = ("NNext", "NUntil") if after else ("NPrev", "NSince")
         ends = f" {literal(*kind['what'])}" if kind["what"] is not None else ""
+        counted = f"({MASK_SIDES[head.mask]},{ends})"
         always = kind["where"] == kind["what"]
         entries = self.table.entries
 
@@ -234,7 +235,8 @@ class Hints:
             """0: another operator. Better: one of this kind, that looks for such positions, that reads this literal."""
             entry = entries[number]
             if entry.constructor == "NAtLeast":
-                return 1 if always and not parity else 0
+                # Several counts may be operands of one conjunction: the one of this side and literal comes first.
+                return 1 + int(counted in entry.text) if always and not parity else 0
             if entry.constructor != (step if parity else reach):
                 return 0
             # Where the head looks for what it reads, the left operand is true.

@@ -1,5 +1,6 @@
 """Tests of instances: the network and the hints as text, names of modules, and comments that nothing ends early."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -56,6 +57,18 @@ def test_the_hints_of_since() -> None:
     assert "Hint 5 (Reach 4 ByLength (4 # 1) (70955 # 524288)) [3; 2; 1]" in text
     assert "Unit 6 (4, false) [4]" in text
     assert "Theorem network_computes_formula : computes N AtLast F." in text
+
+
+def test_the_hints_of_two_counts_in_one_conjunction() -> None:
+    """Each head decides the count of what it reads: the first of a, the second of the conjunction that it reads."""
+    text = " ".join(instance(compiled("alphabet: a b\n#L[a] >= 1 & #L[b & #L[a] = 0] = 0\n")).split())
+    nodes = re.search(r"\[ (NAnd .*?; NLast; NEven)", text)
+    assert nodes is not None
+    listed = nodes[1].split("; N")
+    counts = [place for place, node in enumerate(listed) if node.startswith("AtLeast [(1%Z, (Before")]
+    letter, conjunction = listed.index("Letters [0]"), next(k for k, node in enumerate(listed) if "And [(" in node)
+    assert [re.findall(r"\((\d+), false\)", listed[place]) for place in counts] == [[str(letter)], [str(conjunction)]]
+    assert re.findall(r"Reach (\d+)", text) == [str(place) for place in counts]
 
 
 def test_the_position_of_reading() -> None:

@@ -16,6 +16,7 @@ from tests.support.rocq_theorems import Rocq
 pytestmark = pytest.mark.slow
 NAMES = """alphabet: "(*" "*)" '"' é\n"(*" S "*)" | '"'\n"""
 PROPS = "props: request grant\nlet open = !grant S (request & !grant)\nH (request -> WY !open)\n"
+POSITIVE = "alphabet: a b\n#L[a] >= 1 & #L[b & #L[a] = 0] = 0 & #[b & #R[a] >= 1] > 0\n"
 COUNTS = "alphabet: a b\n#L[a] = #L[b] & (MOD(3, 1) | #L[a] > 2)\n"
 
 
@@ -47,9 +48,10 @@ def accepted(rocq: Rocq, text: str) -> bool:
         (PROPS, "position"),
         (NAMES, "temperature"),
         (COUNTS, "temperature"),
+        (POSITIVE, "temperature"),
         ("alphabet: a b\nat: first\na U b\n", "position"),
     ],
-    ids=["since", "dyck1_depth2", "majority", "props", "names", "counts", "first"],
+    ids=["since", "dyck1_depth2", "majority", "props", "names", "counts", "positive", "first"],
 )
 def test_rocq_accepts(rocq: Rocq, text: str, regime: str) -> None:
     assert accepted(rocq, instance(text, regime))
