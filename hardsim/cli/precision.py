@@ -9,6 +9,8 @@ from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
+from hardsim.cli.streams import note
+from hardsim.errors import Unsupported
 from hardsim.measuring.export import export_of
 from hardsim.options.table import ALL, Request
 from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
@@ -30,10 +32,28 @@ def command(request: Request) -> None:
         for given in current.read():
             if current.over:
                 break
-            for options in _options(request, given):
-                if not current.over:
-                    with current.guard(given.name):
-                        _show(current, given, options)
+            _each_regime(current, given)
+
+
+def _each_regime(current: Session, given: Input) -> None:
+    """Report on an input in each requested regime. With --regime all, a regime that refuses the input is only a remark,
+    unless every regime does."""
+    refusals: list[tuple[str | None, Unsupported]] = []
+    several = _options(current.request, given)
+    for options in several:
+        if current.over:
+            return
+        with current.guard(given.name):
+            try:
+                _show(current, given, options)
+            except Unsupported as error:
+                refusals.append((options.regime, error))
+    if len(refusals) < len(several):
+        for regime, refusal in refusals:
+            current.remark(given.name, regime, refusal.message, tell=note)
+        return
+    for different in {str(refusal): refusal for _, refusal in refusals}.values():
+        current.fail(given.name, different)
 
 
 def _options(request: Request, given: Input) -> list[ModelOptions]:

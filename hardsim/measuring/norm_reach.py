@@ -43,6 +43,7 @@ class NormReach(Record):
     formula: FormulaText
     title: Title
     model: ModelFacts
+    """The network, whose own norms have the epsilon 0."""
     epsilon: Exact
     """The epsilon of every norm."""
     proved_to: Natural | None

@@ -210,3 +210,8 @@ def test_accumulating_in_float32_is_no_worse(hardsim: Cli) -> None:
     options = ("--dtype", "bfloat16", "--max-n", "20")
     plain, wide = (rows(hardsim, "bigram", *options, *more) for more in ([], ["--accumulate", "float32"]))
     assert wide["bfloat16"]["safe_to"] >= plain["bfloat16"]["safe_to"]
+
+
+def test_what_every_regime_refuses_is_an_error(hardsim: Cli) -> None:
+    given = ("-e", "F EVEN & #L[a] > #R[b]", "--alphabet", "a b", "--counting", "sign")
+    hardsim("precision", *given, "--regime", "all", "--max-n", "2").exits(2).says("error: ")

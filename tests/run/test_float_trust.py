@@ -143,7 +143,7 @@ def test_balls_do_the_work_and_the_report_says_why(tmp_path: Path) -> None:
         [*command, "--max-n", "2", "--json", str(path)], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0
-    assert "6 of them in ball arithmetic" in " ".join(done.stdout.split())
+    assert "all 6 words up to length 2, in ball arithmetic" in " ".join(done.stdout.split())
     assert "does not round floating-point numbers" in done.stderr
     notes = json.loads(path.read_text(encoding="utf-8"))["notes"]
     assert any("does not round floating-point numbers" in note["message"] for note in notes)
