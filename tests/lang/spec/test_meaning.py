@@ -412,8 +412,9 @@ def test_domains(expression: str) -> None:
         (
             "next: /a/\n",
             {"outputs": ("a", "b")},
-            "x.spec:1:1: error: the network has no output <eos>, which may come next\n  next: /a/\n  ^^^^\n"
-            "  expected: outputs for a b <eos>",
+            "x.spec:1:7: error: after some word no symbol may come next, and the network has no output <eos>\n"
+            "  next: /a/\n        ^^^\n"
+            "  expected: an expression such as /(ab)*/, whose words all have longer ones; or a token <eos> in tokens:",
         ),
         (
             "next: /a/\n",
