@@ -1304,7 +1304,7 @@ def _reading(read: Callable[P, Stored]) -> Callable[P, Model]:
             return _opened(of_stored(read(*args, **kwargs), TORCH))
 
     opened.__module__ = __name__
-    opened.__signature__ = signature(read).replace(return_annotation=Model)  # type: ignore[attr-defined]
+    opened.__signature__ = signature(read).replace(return_annotation=Model)  # type: ignore[attr-defined]  # functions take attributes
     return opened
 
 

@@ -9,7 +9,6 @@ from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
-from hardsim.cli.streams import note
 from hardsim.errors import Unsupported
 from hardsim.measuring.export import export_of
 from hardsim.options.table import ALL, Request
@@ -48,12 +47,7 @@ def _each_regime(current: Session, given: Input) -> None:
                 _show(current, given, options)
             except Unsupported as error:
                 refusals.append((options.regime, error))
-    if len(refusals) < len(several):
-        for regime, refusal in refusals:
-            current.remark(given.name, regime, refusal.message, tell=note)
-        return
-    for different in {str(refusal): refusal for _, refusal in refusals}.values():
-        current.fail(given.name, different)
+    current.refused(given.name, refusals, len(several))
 
 
 def _options(request: Request, given: Input) -> list[ModelOptions]:

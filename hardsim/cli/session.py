@@ -448,12 +448,16 @@ class Session:
                         action(subject)
                 except InputError as error:
                     refusals.append((option.regime, error))
-        if len(refusals) < len(options):
-            for tried, refusal in refusals:
-                self.remark(given.name, tried, refusal.message, tell=note)
+        self.refused(given.name, refusals, len(options))
+
+    def refused(self, name: str, refusals: Sequence[tuple[str | None, InputError]], regimes: int) -> None:
+        """Report the regimes, of a number of them, that refused an input: as remarks, or as errors if all did."""
+        if len(refusals) < regimes:
+            for regime, refusal in refusals:
+                self.remark(name, regime, refusal.message, tell=note)
             return
         for different in {str(refusal): refusal for _, refusal in refusals}.values():
-            self.fail(given.name, different)
+            self.fail(name, different)
 
     def all(
         self,

@@ -68,14 +68,7 @@ def certificate(
             "claim": EVERY_LENGTH if max_n is None else CLAIM,
             "min_n": min_n,
             "max_n": max_n,
-            "labels": {
-                "version": __version__,
-                "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
-                "formula": format_formula(file.formula),
-                "at": file.at,
-                "regime": subject.regime or "",
-                "beta": str(subject.budget.beta),
-            },
+            "labels": _labels(subject, file, subject.budget.beta),
             "formula": formula,
             "model": network_json(subject.model, users),
             "meaning": meaning,
@@ -83,6 +76,18 @@ def certificate(
 
     # The checker's bounds become part of the certificate.
     return accepted(subject, made, lambda document: document.update(bounds=checker_of(document)(document).bounds))
+
+
+def _labels(subject: Subject, file: FormulaFile, beta: Rational) -> dict[str, Any]:
+    """Return what a certificate says of its origin, which the checker does not read."""
+    return {
+        "version": __version__,
+        "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
+        "formula": format_formula(file.formula),
+        "at": file.at,
+        "regime": subject.regime or "",
+        "beta": str(beta),
+    }
 
 
 def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
@@ -93,14 +98,7 @@ def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
         "claim": NORMED_CLAIM,
         "min_n": 1,
         "max_n": None,
-        "labels": {
-            "version": __version__,
-            "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(file)},
-            "formula": format_formula(file.formula),
-            "at": file.at,
-            "regime": subject.regime or "",
-            "beta": "1",
-        },
+        "labels": _labels(subject, file, 1),
         "formula": formula_json(desugar(file), {}),
         "model": normed_network_json(subject.model),
     }

@@ -133,6 +133,11 @@ class NormedValue:
             self.factor += weight * other.factor * (factor or 0)
 
 
+def _positive(values: Sequence[Any]) -> Callable[[int, dict[int, bool]], bool]:
+    """Return the function that is true at a symbol whose number is positive."""
+    return lambda symbol, _: bool(values[symbol] > 0)
+
+
 class NormedChecker:
     """The check of one certificate. The constructor raises Rejected if it does not prove its claim."""
 
@@ -262,7 +267,7 @@ class NormedChecker:
         for name, (*values, last) in table.items():
             if any(values):
                 require(all(values), f"model.embedding: {name!a} is 0 at some symbols only")
-                found[name] = self.function([], lambda symbol, _, own=values: own[symbol] > 0)  # type: ignore[misc]
+                found[name] = self.function([], _positive(values))
             start[name] = Fraction(last) / size
         self._centred(found, start)
         return found, start
@@ -338,13 +343,7 @@ class NormedChecker:
         require(fine, f"model: {name!a} depends on two comparisons of one layer")
         return parts, means[0] if means else None
 
-    def _symbols_after(
-        self,
-        row_of: Mapping[str, NormedValue],
-        name: str,
-        units: Units,
-        sizes: set[Any],
-    ) -> Signs:
+    def _symbols_after(self, row_of: Mapping[str, NormedValue], name: str, units: Units, sizes: set[Any]) -> Signs:
         parts, mean = self._parts(row_of, name, units)
         functions = list(dict.fromkeys(one for part, _ in parts for one in part.form if one is not None))
         atom = None if mean is None else self.atom(mean.side, mean.counts, mean.start)
@@ -361,13 +360,7 @@ class NormedChecker:
         require(len(zero) == 1, f"model: {name!a} is 0 in some cases only")
         return (0, None) if zero.pop() else found
 
-    def _start_after(
-        self,
-        row_of: Mapping[str, NormedValue],
-        name: str,
-        units: Units,
-        sizes: set[Any],
-    ) -> Fraction:
+    def _start_after(self, row_of: Mapping[str, NormedValue], name: str, units: Units, sizes: set[Any]) -> Fraction:
         parts, mean = self._parts(row_of, name, units)
         found = {self._result(name, parts, {}, mean, positive) for positive in (False, True)}
         sizes |= {size for size, sign in found if sign}
