@@ -18,8 +18,8 @@ from rich.text import Text
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.cli import activity
 from hardsim.cli.streams import hushed, note
+from hardsim.run.dense_pass import Watch
 from hardsim.targets.base import Target
-from hardsim.targets.external import External
 from hardsim.targets.result import Word, count
 from hardsim.visible import visible
 
@@ -200,15 +200,15 @@ def _rich() -> RichProgress:
 
 
 class LayerSteps:
-    """The progress of words on an external network: the layers that are prepared, then those of each word.
+    """The progress of words on a network: the layers that are prepared, then those of each word.
 
     A layer is prepared in about the time that a word of PREPARED tokens takes in it.
     """
 
     PREPARED = 8
 
-    def __init__(self, subject: External, words: Sequence[Word]) -> None:
-        self._layers = max(1, len(subject.network.layers))
+    def __init__(self, subject: Target, words: Sequence[Word]) -> None:
+        self._layers = max(1, subject.facts.layers)
         self._total = self._layers * (1 + len(words))
         self._passed = 0
         sizes = [self.PREPARED, *(subject.positions(len(word)) for word in words)]
@@ -235,6 +235,14 @@ class LayerSteps:
         self._passed += self._layers
         if self._shown is not None:
             self._shown.show(self._passed, self._total)
+
+
+@contextmanager
+def layers_bar(subject: Target, words: Sequence[Word], what: str) -> Iterator[Watch]:
+    """Show the progress of words on a network, layer by layer; `what` says whose layers these are."""
+    steps = LayerSteps(subject, words)
+    with bar(subject.name, f"layers of {what}", subject.name, steps.cost) as shown:
+        yield Watch(steps.of(shown), steps.next)
 
 
 def bar(name: str, unit: str = "words", title: str = "", cost: Cost = float) -> closing[Bar]:

@@ -13,7 +13,7 @@ from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.result import EvalResult, Evaluation, OracleAnswer, OracleResult
 from hardsim.cli import activity
-from hardsim.cli.estimate import LayerSteps, bar, patient
+from hardsim.cli.estimate import bar, layers_bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
@@ -118,16 +118,15 @@ def _evaluate_network(current: Session, texts: list[Source], subject: External) 
     """Answer all words by an external network; after an interruption, only the words before it."""
     words, engine = network_words(texts, subject), current.request.engine
     found, bad = list[Evaluation](), list[WordError]()
-    steps = LayerSteps(subject, words)
     try:
-        with interruptible(), bar(subject.name, "layers of the words", subject.name, steps.cost) as shown:
-            judge = NetworkJudge(subject, current.request.dps, engine, steps.of(shown))
+        with interruptible(), layers_bar(subject, words, "the words") as watch:
+            judge = NetworkJudge(subject, current.request.dps, engine, watch.step)
             for word in words:
-                steps.next()
+                watch.next()
                 parts, failed = apart([word], lambda some: [judge.evaluation(one) for one in some])
                 found += [one for part in parts for one in part]
                 bad += failed
-            steps.next()
+            watch.next()
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: {len(found)} of {len(words)} words were evaluated")

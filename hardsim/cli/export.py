@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
-from hardsim.cli.estimate import patient
+from hardsim.cli.estimate import layers_bar, patient
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note
@@ -22,6 +23,7 @@ from hardsim.measuring.export import (
     Export,
     ExportResult,
     Goal,
+    Watched,
     export_of,
     fill_file,
     fill_folder,
@@ -82,7 +84,7 @@ def _to_file(request: Request) -> None:
         for given in current.read():
             with current.guard(given.name):
                 made = _made(current, given)
-                data, result = fill_file(made, output, request)
+                data, result = fill_file(made, output, request, _watched(made))
                 with _no_stream():
                     target.write(data)
                 _keep_and_print(current, result)
@@ -119,7 +121,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
             with current.guard(given.name):
                 made = _made(current, given)
                 with refusing_at(target):
-                    result = fill_folder(made, goal, folder.path, str(request.output), request)
+                    result = fill_folder(made, goal, folder.path, str(request.output), request, _watched(made))
                 # The folder is still complete for PyTorch, so this is only a remark.
                 if made.document is None:
                     message = f"{CONFIGS[0]} has no exact copy of so many weights, so hardsim does not read it again"
@@ -158,6 +160,11 @@ def _made(current: Session, given: Input) -> Export:
         made = export_of(given, request.options()[0], request.max_n)
     made.require_room(request.length or 1)
     return made
+
+
+def _watched(made: Export) -> Watched:
+    """Return the bar of the random words on which the exact network runs: nearly all the time of a large export."""
+    return partial(layers_bar, made.target, what="random words")
 
 
 def _keep_and_print(current: Session, result: ExportResult) -> None:

@@ -6,17 +6,18 @@ from contextlib import nullcontext
 from functools import partial
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
-from hardsim.cli.estimate import LayerSteps, bar
+from hardsim.cli.estimate import layers_bar
 from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
-from hardsim.measuring.trace import Watch, trace_target
+from hardsim.measuring.trace import trace_target
 from hardsim.options.table import Request, require_one_regime
 from hardsim.report.maps import drawn, require_map
 from hardsim.report.trace import print_trace
+from hardsim.run.dense_pass import Watch
 from hardsim.targets.external import External
 from hardsim.targets.result import Word
 from hardsim.targets.semantics import about_alphabet
@@ -55,9 +56,8 @@ def _trace(current: Session, text: Source, target: Sink | None, subject: Subject
 @uninterrupted()
 def _trace_external(current: Session, texts: list[Source], target: Sink | None, subject: External) -> None:
     word = network_words(texts, subject)[0]
-    steps = LayerSteps(subject, [word, word])
-    with bar(subject.name, "layers of the word", subject.name, steps.cost) as shown:
-        _show(current, subject, word, target, Watch(steps.of(shown), steps.next))
+    with layers_bar(subject, [word, word], "the word") as watch:
+        _show(current, subject, word, target, watch)
 
 
 def _show(

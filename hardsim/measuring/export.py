@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,6 +29,7 @@ from hardsim.reading.tensors import CONFIGS, WHOLE
 from hardsim.reading.tokenizer import TOKENIZER
 from hardsim.records import Digest, Natural, Positive, Record, Upper, one_of
 from hardsim.run.dense_balls import DenseBalls
+from hardsim.run.dense_pass import Step, Watch, unwatched
 from hardsim.run.soft import SoftModel, bounds
 from hardsim.targets.base import ModelOptions, Target, digest
 from hardsim.targets.exported import config_json, layout_of, transformer_of
@@ -116,6 +117,15 @@ class ExportResult(Record):
     """Runs of the export; empty where the library is not installed."""
 
 
+Watched: TypeAlias = Callable[[Sequence[Word]], AbstractContextManager[Watch]]
+"""Enters the run of the exact network on some words: returns the functions to call while it runs."""
+
+
+def unseen(words: Sequence[Word]) -> AbstractContextManager[Watch]:
+    """Ignore the progress of a run."""
+    return nullcontext(Watch())
+
+
 Reader = Callable[[Any, Any], Any]
 """A function from bounds of outputs (tokens that are read, outputs) to the answer; None if it is uncertain."""
 
@@ -151,9 +161,9 @@ class Export(ABC):
         """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
 
     @abstractmethod
-    def exact_runner(self) -> Runner:
+    def exact_runner(self, step: Step = unwatched) -> Runner:
         """Return the function from a word to its exact outputs (positions, outputs): the floats nearest to their values
-        in balls."""
+        in balls. `step` is called after each layer of an external network."""
 
     @property
     def source(self) -> FormulaTarget | NoProof:
@@ -183,10 +193,11 @@ class NetworkExport(Export):
         """Require that words of n symbols can be read. Raises OutOfRange if a table of positions ends before."""
         self.target.network.read((self.alphabet[0],) * n)
 
-    def exact_runner(self) -> Runner:
+    def exact_runner(self, step: Step = unwatched) -> Runner:
         """Return the function from a word to its exact outputs (positions, outputs)."""
         network = self.target.network
-        balls = DenseBalls(network)
+        balls = DenseBalls(network, step=step)
+        balls.prepare()
 
         def run(word: Sequence[str]) -> NDArray[Any]:
             tokens = network.read(word)
@@ -226,7 +237,7 @@ class CompiledExport(Export):
         except HardsimError:
             return None
 
-    def exact_runner(self) -> Runner:
+    def exact_runner(self, step: Step = unwatched) -> Runner:
         """Return the function from a word to its exact outputs (positions, outputs)."""
         target = self.target
         model = SoftModel(transformer_of(target), "ball")
@@ -294,9 +305,12 @@ def folder_files(made: Export, goal: Goal) -> dict[str, bytes]:
 MODEL = "model.py"
 
 
-def fill_folder(made: Export, goal: Goal, folder: Path, output: str, request: Request) -> ExportResult:
+def fill_folder(
+    made: Export, goal: Goal, folder: Path, output: str, request: Request, watched: Watched = unseen
+) -> ExportResult:
     """Write the files of an export folder and, for torch, run them. Return the result, which names the folder `output`.
-    Raises OutOfRange as `folder_files`; OSError if the files cannot be written."""
+    `watched` is entered with the words on which the exact network is run. Raises OutOfRange as `folder_files`; OSError
+    if the files cannot be written."""
     longest = made.longest
     if goal == LENS:
         # The class has a table of positions, which ends somewhere.
@@ -306,7 +320,7 @@ def fill_folder(made: Export, goal: Goal, folder: Path, output: str, request: Re
         files, runs = folder_files(made, goal), run_folder
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    found = runs(made, folder, longest or request.max_n, request.seed) if goal in (LENS, TORCH) else ()
+    found = runs(made, folder, longest or request.max_n, request.seed, watched) if goal in (LENS, TORCH) else ()
     return made.result(goal, output, files, files[WHOLE], longest, found)
 
 
@@ -329,48 +343,50 @@ def require_softmax(made: Export, what: str) -> None:
         transformer_of(made.target).require_softmax(what)
 
 
-def fill_file(made: Export, output: str, request: Request) -> tuple[bytes, ExportResult]:
-    """Return the bytes of an ONNX file, and the result of its export to the path `output`. Raises InputError as
-    `onnx_bytes`."""
+def fill_file(made: Export, output: str, request: Request, watched: Watched = unseen) -> tuple[bytes, ExportResult]:
+    """Return the bytes of an ONNX file, and the result of its export to the path `output`. `watched` is entered with
+    the words on which the exact network is run. Raises InputError as `onnx_bytes`."""
     require_softmax(made, "--to onnx")
     length, dtype = request.length, request.dtype or FLOAT64
     lengths = range(1, request.max_n + 1) if length is None else range(length, length + 1)
     data = onnx_bytes(made.layout, dtype, lengths[-1], length)
     # Tables of temperatures or encodings end at the largest length; a network without them takes any length.
     bounded = length is not None or made.layout.scaled_by or made.layout.encoded_by
-    most, runs = lengths[-1] if bounded else made.longest, run_onnx(made, data, dtype, lengths, request.seed)
+    most, runs = lengths[-1] if bounded else made.longest, run_onnx(made, data, dtype, lengths, request.seed, watched)
     return data, made.result("onnx", output, (Path(output).name,), data, most, runs)
 
 
 # ---- run beside the exact network ----
 
 
-def run_folder(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
+def run_folder(made: Export, folder: Path, max_n: int, seed: int, watched: Watched = unseen) -> Iterator[ExportRun]:
     """Yield the runs of an export folder (model.py) by torch, in float64 and float32, if torch is installed and exact
     outputs are known."""
     if installed(TORCH):
         import torch
 
-        words = list(_exact_words(made, range(1, max_n + 1), seed))
+        words = _exact_words(made, range(1, max_n + 1), seed, watched)
         for dtype in ("float64", "float32") if words else ():
             yield _run(TORCH, str(torch.__version__), dtype, torch_runner(folder, dtype), words)
 
 
-def run_lens(made: Export, folder: Path, max_n: int, seed: int) -> Iterator[ExportRun]:
+def run_lens(made: Export, folder: Path, max_n: int, seed: int, watched: Watched = unseen) -> Iterator[ExportRun]:
     """Yield the runs of a folder by TransformerLens, in float64 and float32, if a version with `HookedTransformer` is
     installed and exact outputs are known."""
     if (version := lens_version()) is not None:
-        words = list(_exact_words(made, range(1, max_n + 1), seed))
+        words = _exact_words(made, range(1, max_n + 1), seed, watched)
         for dtype in ("float64", "float32") if words else ():
             yield _run(LENS, version, dtype, lens_runner(folder, made.layout, dtype), words)
 
 
-def run_onnx(made: Export, data: bytes, dtype: str, lengths: range, seed: int) -> Iterator[ExportRun]:
+def run_onnx(
+    made: Export, data: bytes, dtype: str, lengths: range, seed: int, watched: Watched = unseen
+) -> Iterator[ExportRun]:
     """Yield the run of an ONNX file by onnxruntime, if that is installed and exact outputs are known."""
     if installed(ONNXRUNTIME):
         import onnxruntime
 
-        words = list(_exact_words(made, lengths, seed))
+        words = _exact_words(made, lengths, seed, watched)
         if not words:
             return
         yield _run(ONNXRUNTIME, onnxruntime.__version__, dtype, onnx_runner(data, made.layout, dtype), words)
@@ -397,10 +413,24 @@ def _difference(runner: Runner, word: Word, exact: NDArray[Any]) -> float:
         return np.inf
 
 
-def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word, NDArray[Any]]]:
-    """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), with their
-    exact outputs (positions, outputs), as many as WORK allows. A word whose outputs stay undecided is left out."""
-    rng, work, run = Random(seed), WORK, made.exact_runner()
+def _exact_words(made: Export, lengths: range, seed: int, watched: Watched) -> list[tuple[Word, NDArray[Any]]]:
+    """Return random words with their exact outputs (positions, outputs). A word whose outputs stay undecided is left
+    out."""
+    words, found = list(_random_words(made, lengths, seed)), []
+    with watched(words) as watch:
+        run = made.exact_runner(watch.step)
+        for word in words:
+            watch.next()
+            with suppress(Undecided):  # a norm of zeros with epsilon 0, say: there is nothing to compare with
+                found.append((word, run(word)))
+        watch.next()
+    return found
+
+
+def _random_words(made: Export, lengths: range, seed: int) -> Iterator[Word]:
+    """Yield three random words of each of LENGTHS that is among `lengths` (else of one possible length), as many as
+    WORK allows."""
+    rng, work = Random(seed), WORK
     longest, weights = made.longest, made.target.facts.parameters
     possible = [n for n in LENGTHS if n in lengths and (longest is None or n <= longest)]
     # An ONNX file of one fixed length may have a length that is not among LENGTHS.
@@ -411,9 +441,7 @@ def _exact_words(made: Export, lengths: range, seed: int) -> Iterator[tuple[Word
             if work < cost and work < WORK:
                 return
             work -= cost
-            word = drawn(made.alphabet, n, rng)
-            with suppress(Undecided):  # a norm of zeros with epsilon 0, say: there is nothing to compare with
-                yield word, run(word)
+            yield drawn(made.alphabet, n, rng)
 
 
 def _narrow(values: Iterator[Any]) -> bool:

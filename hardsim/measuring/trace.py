@@ -8,7 +8,7 @@ run; its trace shows hard attention with its own logits: the mean over those tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -35,7 +35,7 @@ from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Up
 from hardsim.run.arithmetic import Value, is_exact, linear
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.dense_exact import DenseForward, Row, shares
-from hardsim.run.dense_pass import Step, unwatched
+from hardsim.run.dense_pass import Watch
 from hardsim.run.forward import HALF, margin
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import SoftTrace, bounds
@@ -279,15 +279,6 @@ def require_traceable(positions: int, engine: str) -> None:
         raise InputError(
             "a trace cannot run in float64: it runs one word, in balls or in mpmath", "Leave out --engine float64."
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Functions that are called while an external network runs: `step` after each layer, and `next` after each run (the
-    layers that are prepared, those of the answers, those of the heads)."""
-
-    step: Step = unwatched
-    next: Callable[[], None] = lambda: None
 
 
 def trace_target(

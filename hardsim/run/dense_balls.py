@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from hardsim.errors import Undecided
 from hardsim.lang.reals import precisions
@@ -82,11 +83,19 @@ class DenseBalls:
             return f"balls of {bits} bits"
         return f"balls of vectors, in fixed-point numbers with {bits} bits behind the point"
 
+    def prepare(self) -> None:
+        """Prepare the float64 matrices of a large network now, in place of at its first word."""
+        if self.large:
+            self._prepared  # noqa: B018  # computed once
+
+    @cached_property
+    def _prepared(self) -> DenseFloat:
+        return self._floats or DenseFloat(self.network, step=self.step)
+
     def _pass(self, bits: int) -> DenseForward | FixedForward:
         if bits not in self._passes:
             if self.large:
-                self._floats = self._floats or DenseFloat(self.network, step=self.step)
-                self._passes[bits] = FixedForward(self._floats, bits)
+                self._passes[bits] = FixedForward(self._prepared, bits)
             else:
                 self._passes[bits] = DenseForward(self.network, BallArithmetic(bits))
         return self._passes[bits]

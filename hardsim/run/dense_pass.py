@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from hardsim.network.dense import NetworkLayer, Norm
@@ -16,6 +17,15 @@ Step: TypeAlias = Callable[[int, int], None]
 
 def unwatched(done: int, total: int) -> None:
     """Ignore the progress of a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Functions that are called while an external network runs: `step` after each layer, and `next` after each run (the
+    layers that are prepared, those of a word)."""
+
+    step: Step = unwatched
+    next: Callable[[], None] = lambda: None
 
 
 class DensePass(ABC, Generic[V]):

@@ -93,6 +93,21 @@ def test_the_time_that_is_left_is_announced_within_a_word(monkeypatch: pytest.Mo
     assert text.getvalue() == "note: net: 5 more layers of the words: about 81 seconds. Ctrl-C ends it.\n"
 
 
+def test_an_export_shows_the_layers_of_the_words_that_are_compared(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First the layers that are prepared, then those of every word: a sum that is right is reached at its end."""
+    pytest.importorskip("onnxruntime")
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(Bar, "show", lambda self, done, total, advice="": seen.append((done, total)))
+    folder, out = gpt2_folder(tmp_path / "net", 6), tmp_path / "out.onnx"
+    done = hardsim("export", str(folder), "--to", "onnx", "-o", str(out), "--length", "2").exits(0)
+    assert "on 3 random words" in " ".join(done.out.split())
+    assert [done for done, _ in seen if done % LAYERS] == [k for k in range(4 * LAYERS) if k % LAYERS]
+    assert {total for _, total in seen} == {4 * LAYERS}
+    assert seen[-1] == (4 * LAYERS, 4 * LAYERS)
+
+
 def test_an_export_of_many_weights_has_no_exact_copy(
     hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
