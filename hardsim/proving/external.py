@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, Any
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
@@ -19,10 +19,10 @@ from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
-from hardsim.network.dense import arrays_of
+from hardsim.network.dense import Network, arrays_of
 from hardsim.options.table import Request
 from hardsim.proof.external.every_word import prove_by_words
-from hardsim.proof.external.prove import ExternalProof, prove_external
+from hardsim.proof.external.prove import ExternalProof, greatest_length, prove_external
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
 from hardsim.proof.external.two_layers import LayerLimits, prove_layers
 from hardsim.proof.shared.result import NoProof, NotProved
@@ -31,18 +31,20 @@ from hardsim.proving.prove import bounded
 from hardsim.records import Natural, Unwritten, one_of
 from hardsim.targets.external import External
 from hardsim.targets.prefix_oracle import prefix_oracle
-from hardsim.targets.result import AUTO, Word, plural
+from hardsim.targets.result import AUTO, plural
 from hardsim.targets.subject import SubjectRecord
 
 SHORT, FEW = 6, 100
-"""Greatest length of the words that are run after a proof, and most words of each length."""
+"""Greatest length of the words that are run before or after a proof, and most words of each length after it."""
 FEW_PREFIXES = 100_000
 """Most words of an open length that are all run."""
 TRIED = "a class of prefixes stays open from the weights"
 EVERY = 4096
 """Most words of a length that a check runs every one of, where a network is not proved from its weights."""
 WIDE = 2**15
-"""Number of weights from which a check runs short words before it asks the prover, which takes long there."""
+"""Number of weights of one layer from which short words are run before the prover is asked, which takes long there."""
+FIRST = 20_000
+"""Most words of a length that are run before the prover is asked: a few seconds, for a layer of a million weights."""
 ASSUMED = "the stored weights, computed in real numbers: rounding on your machine is not part of the proof"
 """The assumption of every proof about an external network."""
 
@@ -95,6 +97,8 @@ def prefix_proof(
             if len(network.layers) > 1:
                 limits = LayerLimits() if most is None else LayerLimits(few=most, more=False, levels=())
                 found = prove_layers(network, oracle, max_n, limits, report)
+            elif (wrong := _wrong_short(network, oracle, max_n)) is not None:
+                return _record(subject, wrong, EVERY_WORD)
             else:
                 found = prove_external(network, oracle, max_n, report=report)
     except NotProved as error:
@@ -112,6 +116,16 @@ def prefix_proof(
         if run.shortest or (found.wrong is None and run.proved > found.proved):
             return _record(subject, run, EVERY_WORD, TRIED)
     return _record(subject, found, STRUCTURE)
+
+
+def _wrong_short(network: Network, oracle: Any, max_n: int | None) -> ExternalProof | None:
+    """Return the result of running every short word on a network of many weights, if one of them is wrong. Raises
+    NotProved as `prove_by_words`."""
+    if sum(array.size for array in arrays_of(network.layers)) < WIDE:
+        return None
+    longest = greatest_length(network, max_n)
+    found = prove_by_words(network, oracle, min(SHORT, longest), FIRST)
+    return replace(found, longest=longest) if found.wrong is not None or found.interrupted else None
 
 
 def _of_layers(subject: External, found: ExternalProof, max_n: int | None) -> PrefixProof:
@@ -258,12 +272,9 @@ def check_network(
         why = GIVEN if options.words is not None else NoProof(f"a check asks the prover only with --engine {AUTO}")
         why = replace(why, attempted=False)
         return without_proof(check_subject(subject, options, progress, crew, memory), why)
-    known: list[PrefixProof | NoProof | Word] = []
+    known: list[PrefixProof | NoProof] = []
 
     def ask() -> None:
-        if (wrong := _short_wrong(subject, options)) is not None:
-            known.append(wrong)
-            return
         try:
             proof = prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY))
         except NotProved as error:
@@ -278,32 +289,17 @@ def check_network(
         ask,
         lambda stopped: check_subject(subject, _left(options, known), progress, crew, memory, stopped),
     )
-    if not known or isinstance(known[0], tuple):
+    if not known:
         return result
     found = known[0]
     return without_proof(result, found) if isinstance(found, NoProof) else _joined(subject, found, result)
 
 
-def _short_wrong(subject: External, options: CheckOptions) -> Word | None:
-    """Return a word that a network of many weights answers wrongly, if one is found among few short words. Raises
-    KeyboardInterrupt if their run was interrupted."""
-    if sum(array.size for array in arrays_of(subject.network.layers)) < WIDE:
-        return None
-    longest = min(options.max_n, SHORT)
-    found = check_subject(subject, CheckOptions(longest, exhaustive=FEW, samples=FEW, seed=options.seed))
-    if found.partial:
-        raise KeyboardInterrupt
-    mismatch = found.mismatch
-    return mismatch.word if mismatch is not None and found.verdict is Verdict.REFUTED else None
-
-
-def _left(options: CheckOptions, known: list[PrefixProof | NoProof | Word]) -> CheckOptions:
+def _left(options: CheckOptions, known: list[PrefixProof | NoProof]) -> CheckOptions:
     """Return the options of the words that are run beside a proof: none longer than a wrong word that is known, if that
-    is a shortest one or short."""
+    is a shortest one."""
     if not known or isinstance(known[0], NoProof):
         return options
-    if isinstance(known[0], tuple):
-        return replace(options, max_n=max(1, len(known[0])))
     proof = known[0]
     settled = -1 if proof.proved_to is None else proof.proved_to
     if proof.shortest and proof.wrong is not None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hardsim.proof.external.result import PrefixProof
+from hardsim.proof.external import prove as prover
+from hardsim.proof.external.prove import ExternalProof
 from hardsim.proving import external as proving
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import Cli, interrupt, written
@@ -200,28 +201,30 @@ def test_a_wrong_word_on_the_level_is_the_shortest(hardsim: Cli, tmp_path: Path)
     assert {"ba", "ab"} & set(found.out.split())
 
 
+@pytest.mark.parametrize("command", ["check", "prove"])
 def test_short_words_are_run_before_the_prover_is_asked_about_many_weights(
-    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     """The share of a's is above a half in ab, with the bias of `TIE`, and below three quarters."""
     asked: list[int | None] = []
 
-    def prefix_proof(subject: Any, max_n: int | None, **options: Any) -> PrefixProof:
-        asked.append(max_n)
-        return proved(subject, max_n, **options)
+    def prove_external(network: Network, oracle: Any, longest: int | None, **options: Any) -> ExternalProof:
+        asked.append(longest)
+        return prover.prove_external(network, oracle, longest, **options)
 
-    proved = proving.prefix_proof
-    monkeypatch.setattr(proving, "prefix_proof", prefix_proof)
+    monkeypatch.setattr("hardsim.proving.external.prove_external", prove_external)
     monkeypatch.chdir(tmp_path)
     hooked_folder(tmp_path / "right", TIE)
     hooked_folder(tmp_path / "wrong", -0.75)
     written(tmp_path / "most.ltl", "alphabet: a b\n#[a] >= #[b]\n")
     for least, times in ((2**15, 1), (1, 0)):
         monkeypatch.setattr(proving, "WIDE", least)
-        found = hardsim("check", "wrong", "--against", "most.ltl", "--max-n", "6").exits(1, "REFUTED")
-        found.prints("wrong on a word of length 2, the shortest")
+        found = hardsim(command, "wrong", "--against", "most.ltl", "--max-n", "6").exits(1, "REFUTED")
+        found.prints(
+            {"check": "on a word of length 2, the shortest", "prove": "on a word of 2 symbols, the shortest"}[command]
+        )
         assert len(asked) == times
         asked.clear()
-        hardsim("check", "right", "--against", "most.ltl", "--max-n", "6").clean("PROVED", "from the weights")
+        hardsim(command, "right", "--against", "most.ltl", "--max-n", "6").clean("PROVED", "from the weights")
         assert asked == [6]
         asked.clear()
