@@ -381,7 +381,7 @@ def test_the_checker_imports_nothing_but_itself() -> None:
 
 def test_the_guide_to_the_checker_lists_its_modules() -> None:
     guide = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")
-    listed = {name: int(lines) for name, lines in re.findall(r"^\| `([\w/]+\.py)` \| (\d+) \|", guide, re.MULTILINE)}
+    listed = {name: int(lines) for name, lines in re.findall(r"^\|`([\w/]+\.py)`\|(\d+)\|$", guide, re.MULTILINE)}
     assert list(listed) == [*map(file_of_checker, CHECKER)]
     for name, lines in listed.items():
         found = len((ROOT / "hardsim" / "verify" / name).read_text(encoding="utf-8").splitlines())

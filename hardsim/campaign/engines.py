@@ -321,12 +321,16 @@ class WordEngine:
             return self.soft.run(word)
         return self.soft.run(word, self.subject.is_settled if open_ else lambda trace: True)
 
-    def decision(self, word: Word) -> tuple[bool, Answer]:
-        """Return True and the answer on a word as it is read, or False and None if no answer is reached."""
+    def decision(self, word: Word, raised: bool = True) -> tuple[bool, Answer]:
+        """Return True and the answer on a word as it is read, or False and None if no answer is reached: at any
+        precision, or, if not `raised`, at the first."""
         try:
-            return True, self.subject.soft_answer(self.run(word).trace)
+            trace = self.run(word, raised).trace
         except Undecided:
             return False, None
+        if not raised and not self.subject.is_settled(trace):
+            return False, None
+        return True, self.subject.soft_answer(trace)
 
     def answer(self, word: Word, hard: Hard, place: int) -> SoftAnswer:
         """Return the network's answer on a word as it is read (undecided if it reaches none), with its errors against
@@ -607,16 +611,26 @@ class SoftEngine:
     def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:
         """Return (True, answer) for each word of one length, as it is read, or (False, None) if no answer is reached.
         Float64 goes first, then balls."""
-        return self.margins(prepared)[0]
+        found, _ = self._in_floats(prepared)
+        if self.engine == FLOAT64:
+            return found
+        return [one if one[0] else self.words.decision(word) for one, word in zip(found, prepared, strict=True)]
 
-    def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
-        """Return the decisions on words, as `decisions` does, and the approximate distance of each from another answer
-        (0 where float64 is not used or not to be trusted)."""
+    def margins(self, prepared: Sequence[Word], raised: bool) -> tuple[list[tuple[bool, Answer]], list[float]]:
+        """Return the decisions on words, and the approximate distance of each from another answer (0 where float64 is
+        not used or not to be trusted). For searches: the precision is raised, if `raised`, up to the first word that
+        stays without an answer, since others then take all digits to no end, too."""
+        found, margins = self._in_floats(prepared)
+        for place, word in enumerate(prepared if self.engine != FLOAT64 else ()):
+            if not found[place][0]:
+                found[place] = self.words.decision(word, raised)
+                raised = raised and found[place][0]
+        return found, margins
+
+    def _in_floats(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
         if self.floats is None:
-            return [self.words.decision(word) for word in prepared], [0.0] * len(prepared)
+            return [(False, None)] * len(prepared), [0.0] * len(prepared)
         found, margins = self.floats.decisions(prepared)
-        if self.engine != FLOAT64:
-            found = [one if one[0] else self.words.decision(word) for one, word in zip(found, prepared, strict=True)]
         return found, margins.tolist()
 
     def _resolved(self, found: BatchAnswers, n: int) -> Booleans:

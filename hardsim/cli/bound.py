@@ -59,6 +59,7 @@ def command(request: Request) -> None:
             with current.guard(None):
                 # A picture that cannot be written is an error of the run, but keeps the results.
                 target.write(draw(current.results, format_of(target.path)))
+                note(f"the picture is in {target.path}")
 
 
 def _target(path: str) -> Sink:

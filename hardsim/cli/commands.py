@@ -27,6 +27,8 @@ from hardsim.version import __version__
 from hardsim.visible import visible
 
 HELP = "Does softmax answer as hard attention does? Try: hardsim check since"
+ALL_OPTIONS = "[--version] [-h | --help] [--help-all]"
+"""All options of the application, in the first line of the help of one screen."""
 
 HELP_ALL = """Does this softmax transformer answer exactly as hard attention does, on every word?
 
@@ -100,8 +102,8 @@ class Commands(TyperGroup):
     """The group of all commands, which makes a command when it is asked for."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help of the application, which fits on one screen."""
-        return str(application(brief=True).get_help(ctx))
+        """Return the help of the application: one screen with all commands, so without a section of options."""
+        return str(application(brief=True).get_help(ctx)).replace("\n\nCommands:", "\nCommands:")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all options of the application."""
@@ -142,15 +144,17 @@ def application(brief: bool) -> Any:
         rich_markup_mode=None,
         add_completion=not brief,
         no_args_is_help=True,
+        options_metavar=ALL_OPTIONS if brief else "[OPTIONS]",
+        add_help_option=not brief,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
 
     def show(context: Any) -> str:
         return str(TyperGroup.get_help(application(brief=False), context))
 
-    app.callback()(signed(lambda **_: None, [VERSION, all_options(show)]))
+    app.callback()(signed(lambda **_: None, [] if brief else [VERSION, all_options(show)]))
     for name, manual in COMMANDS.items():
-        app.command(name, short_help=manual.purpose, hidden=brief and manual.minor)(lambda: None)
+        app.command(name, short_help=manual.purpose)(lambda: None)
     app.command("help", short_help="Show what a command does, on one screen.", hidden=brief)(_help)
     return typer.main.get_command(app)
 

@@ -18,8 +18,6 @@ class Manual:
     purpose: str
     text: str
     usage: str = "[OPTIONS]"
-    minor: bool = False
-    """True if the one screen of `hardsim --help` leaves the command out."""
 
     @property
     def brief(self) -> str:
@@ -618,19 +616,19 @@ COMMANDS = {
     "prove": Manual("Prove a network right on all words up to a length.", PROVE),
     "verify": Manual("Check a certificate that prove wrote.", VERIFY),
     "eval": Manual("Print the answers on given words.", EVAL, usage="[OPTIONS] [FILE]"),
-    "words": Manual("List the accepted words up to a length.", WORDS, minor=True),
+    "words": Manual("List the accepted words up to a length.", WORDS),
     "equiv": Manual("Compare files with the first one.", EQUIV),
     "classify": Manual("Show which transformers recognise a language.", CLASSIFY),
     "show": Manual("Show the network that a formula is compiled into.", SHOW),
-    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS, minor=True),
-    "trace": Manual("Show a network on one word, position by position.", TRACE, "[OPTIONS] [FILE]", True),
+    "heads": Manual("Show where the heads of a network attend, and how hard.", HEADS),
+    "trace": Manual("Show a network on one word, position by position.", TRACE, "[OPTIONS] [FILE]"),
     "new": Manual("Write a specification for a network of your own.", NEW),
     "compile": Manual("Write the network to a file, with exact rationals.", COMPILE),
     "export": Manual("Write a network for PyTorch, ONNX or others.", EXPORT),
     "precision": Manual("Find the length up to which bfloat16 is right.", PRECISION),
     "bound": Manual("Report gaps, temperatures and errors beside the theory.", BOUND),
     "report": Manual("Write the results as a web page and as LaTeX.", REPORT),
-    "replay": Manual("Run a report again, and list what differs.", REPLAY, minor=True),
+    "replay": Manual("Run a report again, and list what differs.", REPLAY),
     "examples": Manual("List or print the shipped examples.", EXAMPLES),
-    "fmt": Manual("Print a file in its canonical form.", FMT, minor=True),
+    "fmt": Manual("Print a file in its canonical form.", FMT),
 }

@@ -9,7 +9,7 @@ from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.cli.estimate import layers_bar
 from hardsim.cli.eval import network_words, words_of_request
 from hardsim.cli.session import Session, session
-from hardsim.cli.streams import say
+from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Source
 from hardsim.files import Sink
 from hardsim.lang.words import parse_word
@@ -76,3 +76,4 @@ def _show(
     current.conclude(answers.agree is not False, open_)
     if target is not None:  # written last: a failure to write it keeps the exit code of the answers
         target.write(drawn(result, chosen, target.path))
+        note(f"the picture is in {target.path}")

@@ -189,7 +189,8 @@ class Hunter:
         size = len(self.subject.prepared(self.words[0])) + self.program.bos
         for some in batches(words, size):
             prepared = [self.subject.prepared(word) for word in some]
-            for word, (decided, answer), margin in zip(some, *soft.margins(prepared), strict=True):
+            # A word without an answer is likely to be one whose outputs are equal, at later temperatures too.
+            for word, (decided, answer), margin in zip(some, *soft.margins(prepared, not self.stuck), strict=True):
                 if not decided or not settled(self.expected[word]):
                     self.stuck = True
                 elif answer != self.expected[word]:

@@ -257,7 +257,7 @@ def texts(path: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     target = tmp_path / "one.svg"
-    assert hardsim("bound", model, "--max-n", "3", "--plot", target).code == 0
+    hardsim("bound", model, "--max-n", "3", "--plot", target).exits(0).says(f"note: the picture is in {target}")
     found = texts(target)
     for said in ("score gap", "error of an attended value", "temperature", "measured", "bound", "Theorem 26",
                  "right up to", "wrong at", "used", "n (positions)"):  # fmt: skip

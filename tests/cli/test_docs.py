@@ -153,6 +153,32 @@ def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -
         assert found is None or found.code == expected_code(command), (command, found.out, found.err)
 
 
+THEOREMS = (DOCS / "theorems.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"\|`(hardsim [^`]*)`\|$", THEOREMS, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", [pytest.param(one, id=one, marks=pytest.mark.sweep(every=4)) for one in SHOWN])
+def test_the_commands_of_the_theorem_map_end_well(command: str, hardsim: Cli, directory: Path) -> None:
+    """A row that says "every length" must be proved for every length."""
+    found = run(hardsim, command)
+    assert found is not None
+    found.exits(0)
+    row = next(line for line in THEOREMS.splitlines() if f"|`{command}`|" in line)
+    if " prove " in command:
+        assert "every length" in row
+        assert found.out.startswith("PROVED")
+        assert "every word of every length" in found.out
+
+
+def test_the_theorem_map_has_every_statement_of_the_paper() -> None:
+    """Definitions 10, 14 and 19 have numbers of the same row; all others from 6 to 34 are statements."""
+    kinds = "Lemmas?|Propositions?|Theorems?|Corollar(?:y|ies)"
+    named: set[int] = set()
+    for first, to, last in re.findall(rf"\*\*(?:{kinds}) (\d+)(?: (to|and) (\d+))?\.\*\*", THEOREMS):
+        named |= {int(first)} if not to else {*range(int(first), int(last) + 1)}
+    assert named == {*range(6, 35)} - {10, 14, 19}
+
+
 def steps_of(data: Any) -> Iterator[str]:
     """Yield the command lines of a workflow, in order; pre-commit appends the files that a commit changes."""
     if isinstance(data, list):

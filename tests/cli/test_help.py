@@ -78,7 +78,7 @@ def test_the_whole_application(hardsim: Any) -> None:
     for name, manual in COMMANDS.items():
         line = f"\n  {name:{width}}  {manual.purpose}\n"
         assert line in whole.out
-        assert (line in brief.out) is not manual.minor
+        assert line in brief.out
     assert hardsim().code == 2
     assert hardsim("-V") == hardsim("--version") == Outcome(0, f"hardsim {__version__}\n", "")
 

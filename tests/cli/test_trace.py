@@ -90,7 +90,7 @@ def test_a_picture_is_of_one_input(hardsim: Cli, tmp_path: Path) -> None:
 def test_pictures_are_the_same_each_time(hardsim: Cli, tmp_path: Path, ending: str, start: bytes) -> None:
     paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
     for path in paths:
-        hardsim("trace", "since", "cbaab", "--plot", path).clean()
+        hardsim("trace", "since", "cbaab", "--plot", path).exits(0).says(f"note: the picture is in {path}")
     one, two = (path.read_bytes() for path in paths)
     assert one.startswith(start)
     assert one == two
@@ -102,7 +102,7 @@ TEXT = re.compile(r"<text [^>]*>([^<]*)</text>")
 
 
 def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tmp_path: Path) -> None:
-    hardsim("trace", "dyck2", "([()])", "--head", "mate = (", "--plot", tmp_path / "x.svg").clean()
+    hardsim("trace", "dyck2", "([()])", "--head", "mate = (", "--plot", tmp_path / "x.svg").exits(0)
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
     shown = TEXT.findall(text)
     # Two maps of two axes: each position has its symbol and, on the other side, its number, from 0 for the beginning of
@@ -169,7 +169,7 @@ def test_a_page_is_one_file_in_which_nothing_is_read_as_html(hardsim: Cli, tmp_p
 def test_a_page_shows_no_bound_that_was_rounded_to_more(hardsim: Cli, tmp_path: Path) -> None:
     """A weight of 1 - 3.06e-7 is not shown as 1, and the shown errors are upper bounds."""
     target = tmp_path / "x.html"
-    hardsim("trace", "since", "cba", "--beta", "30", "--plot", target).clean()
+    hardsim("trace", "since", "cba", "--beta", "30", "--plot", target).exits(0)
     found = page_of(target)
     (head,) = found["heads"]
     assert [read["weight"] for read in head["reads"]] == ["1", "1 - 3.06e-7", "1 - 3.06e-7"]
@@ -194,7 +194,7 @@ def test_numbers_beyond_those_of_scripts_are_texts_in_a_page(hardsim: Cli, tmp_p
 def test_what_no_font_has_is_no_warning(hardsim: Cli, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        hardsim("trace", "-e", "O '日'", "--alphabet", "日 y", "日 y", "--plot", tmp_path / "x.svg").clean()
+        hardsim("trace", "-e", "O '日'", "--alphabet", "日 y", "日 y", "--plot", tmp_path / "x.svg").exits(0)
     assert ">日<" in (tmp_path / "x.svg").read_text(encoding="utf-8")
 
 
@@ -226,7 +226,7 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
     uses them.
     """
     target = tmp_path / "x.html"
-    hardsim("trace", "dyck1.srasp", "(())", "--plot", target).clean()
+    hardsim("trace", "dyck1.srasp", "(())", "--plot", target).exits(0)
     heads = [f"layer {head['layer']}: {head['name']}" for head in page_of(target)["heads"]]
     target.write_text(target.read_text(encoding="utf-8").replace("</body>", f"{USE}</body>"), encoding="utf-8")
     run = subprocess.run(
@@ -249,6 +249,6 @@ def test_a_page_in_a_browser(hardsim: Cli, tmp_path: Path) -> None:
 
 def test_dollars_are_no_mathematics(hardsim: Cli, tmp_path: Path) -> None:
     target = tmp_path / "x.svg"
-    hardsim("trace", "-e", "O '$x'", "--alphabet", "$x $y", "$x $y $x", "--plot", target).clean()
+    hardsim("trace", "-e", "O '$x'", "--alphabet", "$x $y", "$x $y $x", "--plot", target).exits(0)
     # Two maps, two axes, two positions.
     assert target.read_text(encoding="utf-8").count(">$x<") == 8

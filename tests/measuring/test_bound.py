@@ -7,6 +7,7 @@ from math import log
 from pathlib import Path
 
 import pytest
+from mpmath import e, workdps
 
 from hardsim.campaign.engines import HardRunner, SoftEngine
 from hardsim.measuring.bound import (
@@ -99,6 +100,32 @@ def test_what_is_found_hard_stays(tmp_path: Path) -> None:
 
 def soft_at(subject: Subject, tau: str) -> SoftEngine:
     return SoftEngine(subject, assemble(subject.program, parse_arith(tau)), subject.program, "ball")
+
+
+def test_a_search_raises_the_precision_up_to_the_first_word_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At temperature 1 the outputs of ab and ba are e/(1 + e), and the threshold is 40 digits of it."""
+    with workdps(60):
+        close = f"{int(10**40 * e / (1 + e))}/{10**40}"
+    soft = soft_at(subject_of(tmp_path, some_a(threshold=close)), "1")
+    pair, sure = [("a", "b"), ("b", "a")], ("b", "b")
+    assert soft.decisions(pair) == [(True, True)] * 2
+    assert soft.margins(pair, True)[0] == [(True, True)] * 2
+    assert soft.margins([*pair, sure], False)[0] == [(False, None), (False, None), (True, False)]
+    monkeypatch.setattr(soft.words.soft, "limit", 64)
+    tried, decision = list[tuple[tuple[str, ...], bool]](), soft.words.decision
+
+    def spied(word: tuple[str, ...], raised: bool = True) -> tuple[bool, object]:
+        tried.append((word, raised))
+        return decision(word, raised)
+
+    monkeypatch.setattr(soft.words, "decision", spied)
+    assert soft.margins([sure, *pair], True)[0] == [(True, False), (False, None), (False, None)]
+    assert tried == [(sure, True), (pair[0], True), (pair[1], False)]
+    tried.clear()
+    assert soft.decisions(pair) == [(False, None)] * 2
+    assert tried == [(word, True) for word in pair]
 
 
 def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
