@@ -421,6 +421,16 @@ def test_the_site_has_a_page_of_the_notebook() -> None:
     assert list(hooks.parts({"cells": cells})) == made
 
 
+def test_verdicts_of_reports_have_colours() -> None:
+    """Only at the start of a line of a block; what a page says of verdicts keeps its colour."""
+    html = "<p>PROVED is</p><pre><code>$ x\nPROVED  a\n  not PROVED b\n<span>REFUTED  c</span>\nUNDECIDED</code></pre>"
+    made = html.replace("\nPROVED", '\n<span class="verdict verdict-right">PROVED</span>').replace(
+        ">REFUTED", '><span class="verdict verdict-wrong">REFUTED</span>'
+    )
+    assert hooks.on_page_content(html, None, None, None) == made
+    assert {word for words in hooks.KINDS.values() for word in words} >= {*Verdict}
+
+
 def test_another_output_is_seen() -> None:
     tour = {"cells": [{"outputs": [{"data": {"text/html": ['<span title="1.25">1.3</span>']}}]}]}
     text = json.dumps(tour)
