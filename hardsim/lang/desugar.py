@@ -22,6 +22,7 @@ from hardsim.kept import kept
 from hardsim.lang import ast
 from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor, operands
 from hardsim.lang.deep import Walk, each, walked
+from hardsim.lang.valuations import Valuations
 
 LARGEST_MODULUS = 64
 """Greatest modulus of a congruence between several counts, each of which takes one head for each residue."""
@@ -41,12 +42,13 @@ precede with a conjunction and a disjunction. Every layer reads all coordinates,
 
 
 @kept
-def desugar(file: ast.FormulaFile) -> Core:
+def desugar(file: ast.FormulaFile, listed: bool = False) -> Core:
     """Return the core of a formula file: a formula f read at the first position is `O(first & f)` at the last. Raises
     Unsupported for a predicate of a sum of several counts (other than MOD, EVEN and ODD), and for a formula with more
-    than MOST_OPERATORS or MOST_NODES distinct operators, or MOST_LEVELS of them above each other."""
+    than MOST_OPERATORS or MOST_NODES distinct operators, or MOST_LEVELS of them above each other. If `listed`, sets of
+    propositions are symbols like others, so that every function of the set folds into one node."""
     # `lit` refuses huge formulas while they are built; the exact limits are checked below on the live nodes.
-    builder = _Desugarer(file)
+    builder = _Desugarer(file, listed)
     root = walked(builder.formula(file.formula))
     if file.at == "first":
         root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))
@@ -60,6 +62,11 @@ def desugar(file: ast.FormulaFile) -> Core:
         heights[number] = 1 + max((heights[operand] for operand in operands(core.nodes[number])), default=0)
     _require_at_most(file, MOST_LEVELS, heights[root.node], f"{heights[root.node]:,} levels, each a layer or two")
     return core
+
+
+def with_listed_sets(core: Core) -> Core:
+    """Return a core over symbols: one over sets of propositions is built again, over a list of its sets."""
+    return desugar(core.file, listed=True) if isinstance(core.alphabet, Valuations) else core
 
 
 def _attends(node: Node) -> bool:
@@ -111,9 +118,9 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[CoreBuilder, Lit, Lit], Lit]]] = 
 class _Desugarer(CoreBuilder):
     """Translates the formulas and terms of one file, in one walk over their trees."""
 
-    def __init__(self, file: ast.FormulaFile) -> None:
+    def __init__(self, file: ast.FormulaFile, listed: bool) -> None:
         self.attending = 0
-        super().__init__(file.alphabet)
+        super().__init__(tuple(file.alphabet) if listed else file.alphabet)
         self.file = file
         self.definitions = file.definitions
         self.names: dict[str, Lit] = {}
@@ -132,6 +139,12 @@ class _Desugarer(CoreBuilder):
                 what = f"over {ENOUGH * MOST_OPERATORS:,} {ATTENDING}"
                 _require_at_most(self.file, MOST_OPERATORS, self.attending, what)
         return lit
+
+    def atom(self, name: str) -> Lit:
+        """Return the literal of a symbol or proposition; over listed sets, a proposition is true on those with it."""
+        if isinstance(self.file.alphabet, Valuations) and not isinstance(self.alphabet, Valuations):
+            return self.letters(symbol for symbol in self.alphabet if symbol in self.file.alphabet.holding(name))
+        return super().atom(name)
 
     def formula(self, node: ast.Node) -> Walk[Lit]:
         """Return the literal of a formula."""

@@ -16,7 +16,7 @@ from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
-from hardsim.lang.desugar import desugar
+from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
@@ -99,7 +99,7 @@ def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
         "min_n": 1,
         "max_n": None,
         "labels": _labels(subject, file, 1),
-        "formula": formula_json(desugar(file), {}),
+        "formula": formula_json(with_listed_sets(desugar(file)), {}),
         "model": normed_network_json(subject.model),
     }
 

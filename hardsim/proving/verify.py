@@ -15,7 +15,7 @@ from hardsim.files import read_bytes
 from hardsim.lang import ltl_parser
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.desugar import desugar
+from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_head
 from hardsim.lang.unread_files import naming
 from hardsim.program.assemble import assemble
@@ -262,8 +262,9 @@ def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> 
     the first place of difference; `name` is the name of the file in the message; InputError if the formula has no
     core."""
     own_predicates(file)
-    core = desugar(file)
-    found = document["formula"]
+    core, found = desugar(file), document["formula"]
+    if len(found.get("alphabet", [])) == len(file.alphabet):
+        core = with_listed_sets(core)
     expected = formula_json(core, {item.name: item for item in file.predicates})
     for key in ("alphabet", "props"):
         same = set(found.get(key, [])) == set(expected.get(key, []))

@@ -33,8 +33,9 @@ from typing import assert_never
 from hardsim.errors import Span, Unsupported
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Mention, Node, Numeric, Reach, Step, Xor
+from hardsim.lang.desugar import with_listed_sets
 from hardsim.lang.pretty import brief_formula
-from hardsim.lang.valuations import Valuations, everything
+from hardsim.lang.valuations import Valuations, everything, held_by
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.regimes import LAYER_NORM, PROVEN, REGIMES
@@ -44,6 +45,8 @@ THEOREM = "layer norm (ours)"
 C, BOS_MARK, DELTA = "c", "bos", "delta"
 LONGEST = 60
 """Greatest number of characters of a subformula in the text of a head or a coordinate."""
+MOST_SETS = 256
+"""Greatest number of sets of propositions: each has a row of the embedding, so that position 0 can have its own."""
 SHARE = Fraction(1, 8)
 """Half of the least |y|: the number that the head of delta reads at position 0, over 2 s."""
 
@@ -73,7 +76,15 @@ def comparison_of(core: Core, node: Node) -> CountComparison | None:
 
 def lower_normed(core: Core) -> Program:
     """Return the program of a formula of counts in regime `layer-norm`. Raises Unsupported for a node without a
-    construction, naming the regimes that have one."""
+    construction, naming the regimes that have one; and for more than MOST_SETS sets of propositions."""
+    if isinstance(core.alphabet, Valuations) and len(core.alphabet) > MOST_SETS:
+        message = (
+            f"these propositions make {len(core.alphabet):,} sets, and regime '{LAYER_NORM.name}' gives each set a row "
+            f"of the word embedding, for at most {MOST_SETS}"
+        )
+        hint = f"State which propositions exclude each other (one-of, at-most-one), or use {', '.join(PROVEN)}."
+        raise Unsupported(core.source, Span(0, len(core.source.text)), message, hint=hint)
+    core = with_listed_sets(core)
     for number in core.live:
         reason = _refusal(core, core.nodes[number])
         if reason is not None:
@@ -89,8 +100,6 @@ def _refusal(core: Core, node: Node) -> tuple[str, str] | None:
     causal, able = [one for one in PROVEN if REGIMES[one].causal], ", ".join(PROVEN)
     both = ", ".join(one for one in PROVEN if one not in causal)
     counts = "It has comparisons of counts (#L, #), O, H, first and Boolean operators."
-    if isinstance(core.alphabet, Valuations):
-        return f"is over sets of propositions, which {name} does not have", f"The regimes that have them: {able}."
     match node:
         case Letters() | And() | Xor():
             return None
@@ -168,7 +177,7 @@ class _Normed:
             case Letters(symbols):
                 assert isinstance(symbols, frozenset)
                 every = symbols == everything(core.alphabet)
-                self.names[number] = C if every else f"[{' '.join(sorted(symbols))}]"
+                self.names[number] = C if every else self._letters_name(number, symbols)
                 self.ready[number], self.at_bos[number] = 0, every
                 return
             case And(args):
@@ -191,6 +200,11 @@ class _Normed:
         if fused is not None:
             self.fused[number] = fused
         self.names[number], self.ready[number] = f"{type(node).__name__.lower()}{number}", layer
+
+    def _letters_name(self, number: int, symbols: frozenset[str]) -> str:
+        """Return the name of a set of symbols: the proposition that holds in them, or a list of them if it is short."""
+        text = held_by(symbols, self.core.alphabet) or " ".join(sorted(symbols))
+        return f"[{text}]" if len(text) <= LONGEST else f"letters{number}"
 
     def form(self, lit: Lit) -> Affine:
         """Return the form of a literal that an earlier layer has written: s if it is true, -s otherwise."""

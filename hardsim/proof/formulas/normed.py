@@ -37,6 +37,7 @@ from typing import TypeAlias
 
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Reach, Xor
+from hardsim.lang.desugar import with_listed_sets
 from hardsim.lang.valuations import Valuations, everything
 from hardsim.network.numbers import ONE, Mask
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
@@ -306,11 +307,11 @@ class _Invariant:
     """The walk through the layers of a network."""
 
     def __init__(self, model: Transformer, core: Core, longest: int | None = None) -> None:
-        self.model, self.core, self.longest = model, core, longest
+        self.model, self.core, self.longest = model, with_listed_sets(core), longest
         self.row = _Row([], [])
         """The row that enters the layer."""
-        self.same, self.compared = representatives(core)
-        self.true = core.nodes.index(Letters(everything(core.alphabet)))
+        self.same, self.compared = representatives(self.core)
+        self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.found: dict[int, Lit] = {}
 
     def prove(self) -> None:
