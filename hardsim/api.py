@@ -1035,11 +1035,12 @@ def _tried(options: CheckOptions, words: Iterable[str | Iterable[Any]] | None, s
 
 def _word_of(word: object, subject: Target) -> Word:
     """Return a word as a tuple of tokens; a word for an external network may contain any Python values, named by their
-    text.
+    text, and may be empty if tokens around it are read.
     """
+    empty = isinstance(subject, External) and subject.network.reads_empty
     if subject.any_values and not isinstance(word, str | bytes) and isinstance(word, Iterable):
-        return check_word(tuple(map(str, word)), subject.alphabet)
-    return _word(word, subject.alphabet)
+        return check_word(tuple(map(str, word)), subject.alphabet, empty)
+    return _word(word, subject.alphabet, empty)
 
 
 # ---- languages ----
@@ -1399,13 +1400,13 @@ def _alphabet(given: object, what: str = "an alphabet is") -> str | tuple[str, .
     return tuple(map(plain_text, given))
 
 
-def _word(given: object, alphabet: Alphabet) -> Word:
+def _word(given: object, alphabet: Alphabet, empty: bool = False) -> Word:
     if isinstance(given, str):
-        return parse_word(plain_text(given), alphabet)
+        return parse_word(plain_text(given), alphabet, empty)
     # Bytes are iterable, but their items would be integers.
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"a word is text, or a sequence of symbols, not {type(given).__name__}")
-    return check_word(tuple(map(_symbol, given)), alphabet)
+    return check_word(tuple(map(_symbol, given)), alphabet, empty)
 
 
 def _symbol(given: object) -> str:

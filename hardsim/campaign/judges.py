@@ -424,9 +424,10 @@ class NetworkJudge(Judge):
     def evaluation(self, word: Word) -> Evaluation:
         """Return everything about one word: its outputs at every symbol, or where the network is read."""
         subject, readout = self.subject, self.subject.network.readout
-        raws = subject.answers([word])
+        # The empty word is answered even where the reference says nothing about it.
+        raws = None if len(word) < subject.shortest else subject.answers([word])
         raw = None if raws is None else raws[0]
-        listed = by_position(raw) or (raw is None and readout.at == "each")
+        listed = by_position(raw) or (raw is None and readout.at == "each" and bool(word))
         places = subject.places(len(word), listed)
         # One value for the word is shown at each position.
         shown = places[-1:] if readout.pooled == "mean" else places

@@ -924,8 +924,8 @@ class Evaluation(Record):
     """One word: the answers, and what was measured of the network on it. Output, unrounded and margin are known for
     networks that round to 0 or 1, error and bound for networks with Theorem 26's temperature."""
 
-    word: Word
-    """The word."""
+    word: AnyWord
+    """The word; empty only for an external network that reads tokens around it."""
     oracle: Answer
     """The answer of the semantics; None for an input that is its own specification."""
     hard: Answer

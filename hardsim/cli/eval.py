@@ -16,7 +16,7 @@ from hardsim.cli import activity
 from hardsim.cli.estimate import bar, layers_bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
-from hardsim.errors import InputError, Source
+from hardsim.errors import InputError, Source, SourceError
 from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.options.table import Request
@@ -89,14 +89,18 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
 
 
 def network_words(texts: list[Source], subject: External) -> list[Word]:
-    """Return the words in the tokens of an external network, whose tokens may have no names."""
+    """Return the words in the tokens of an external network, whose tokens may have no names. The empty word is one if
+    tokens around words are read."""
     try:
-        return [parse_word(text, subject.alphabet) for text in texts]
-    except InputError as error:
-        if all(name.isdecimal() for name in subject.network.ids):
-            error.hint += (
-                "; the tokens have no names: give them in a vocab.json beside the weights, in Python as tokens="
+        return [parse_word(text, subject.alphabet, subject.network.reads_empty) for text in texts]
+    except SourceError as error:
+        if not error.source.text.strip():
+            error.hint = (
+                "the network reads no token for it; a specification can name tokens before words: input: <bos> *"
             )
+        elif all(name.isdecimal() for name in subject.network.ids):
+            advice = "the tokens have no names: give them in a vocab.json beside the weights, in Python as tokens="
+            error.hint = "; ".join(filter(None, (error.hint, advice)))
         raise
 
 

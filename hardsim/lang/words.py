@@ -187,22 +187,22 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
     return [(_symbols(source, word, alphabet), Span(word[0][1].start, word[-1][1].end)) for word in words]
 
 
-def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
+def parse_word(text: str | Source, alphabet: Sequence[str], empty: bool = False) -> tuple[str, ...]:
     """Parse one word: symbols of one character, with or without white space between them, or symbols separated by
-    spaces. Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty
-    word."""
+    spaces. Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for the
+    empty word unless it is allowed (`empty`)."""
     source = text if isinstance(text, Source) else Source("<word>", text)
     pieces = _pieces(source, Span(0, len(source.text)))
-    if not pieces:
+    if not pieces and not empty:
         hint = "words are non-empty: positions are 1 to n"
         raise SourceError(source, Span(0, 1), "the empty word is not allowed", "at least one symbol", hint)
     return _symbols(source, pieces, alphabet)
 
 
-def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ...]:
+def check_word(symbols: Sequence[str], alphabet: Sequence[str], empty: bool = False) -> tuple[str, ...]:
     """Return a word that is given as symbols, as a tuple, with sets in the spelling of the alphabet. Raises InputError
-    for a symbol that is not in the alphabet, and for an empty word."""
-    if not symbols:
+    for a symbol that is not in the alphabet, and for the empty word unless it is allowed (`empty`)."""
+    if not symbols and not empty:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
     if valuations.is_sets(alphabet):
         try:

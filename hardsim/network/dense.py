@@ -393,6 +393,17 @@ class Network:
         before, after = self._around
         return [*before, *map(self.ids.__getitem__, map(str, word)), *after]
 
+    @property
+    def reads_empty(self) -> bool:
+        """True if there is an output for the empty word: the tokens around it are read, and one of them is the position
+        that gives the answer. Encodings that are functions of the length have no value at 0."""
+        readout = self.readout
+        if (isinstance(self.positions, tuple) and self.positions) or readout.at == "first":
+            return False
+        if readout.pooled != "last" or readout.at == "last":
+            return readout.length(0) > 0
+        return len(readout.before) > 0
+
     @cached_property
     def _around(self) -> tuple[list[int], list[int]]:
         """The token ids before and after every word."""

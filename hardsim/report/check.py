@@ -483,11 +483,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
     return next_in_network(result.model, mismatch, what, bool(result.own), is_stored(result.input)) or _sharper(result)
 
 
-def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
-    """Return the command line that shows the outputs of an external network on a mismatching word, or None for the
-    empty word, which `eval` does not take."""
-    if not mismatch.word:
-        return None
+def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str:
+    """Return the command line that shows the outputs of an external network on a mismatching word."""
     own = result.labelled or result.against in (None, result.input)
     against = [] if own else ["--against", str(result.against)]
     # Tokens added before and after the word usually still fit into the limit of a trace.

@@ -41,10 +41,9 @@ def print_network_verdict(screen: Screen, result: NetworkProof, alphabet: Sequen
     if mismatch is not None:
         screen.word("The shortest wrong word" if proof.shortest else "A wrong word", mismatch.word, alphabet)
         screen.line(f"  {answers_summary(ending(mismatch))}; margin at most {at_most(proof.wrong_margin)}")
-        if mismatch.word:  # eval takes no empty word
-            screen.line("  More about this word:")
-            given = [] if result.against in (None, result.input) else ["--against", result.against]
-            screen.raw(command_line("eval", [result.input], written_word(mismatch.word, alphabet), given))
+        screen.line("  More about this word:")
+        given = [] if result.against in (None, result.input) else ["--against", result.against]
+        screen.raw(command_line("eval", [result.input], written_word(mismatch.word, alphabet), given))
     elif result.verdict is Verdict.UNDECIDED and proof.open_text:
         for one in proof.open[1:4]:
             screen.line(f"  open: {one.summary}")

@@ -19,7 +19,6 @@ from hardsim.files import read_bytes
 from hardsim.lang.dataset import DataCell, DataRow, read_rows, rows_of
 from hardsim.lang.spec.meaning import ACCEPTING, accepting_name
 from hardsim.lang.words import read_words, shown_word
-from hardsim.network.dense import Network
 from hardsim.targets.base import digest
 from hardsim.targets.expected import MOST_LISTED
 from hardsim.targets.external import External, judging
@@ -96,7 +95,7 @@ class LabelledData:
                     f"the table of positions ends: words have at most {external.longest:,} symbols, not {len(word):,}"
                 )
                 raise cell.error(message, "a shorter word", "Leave out the row.")
-            if not word and not _reads_empty(external.network):
+            if not word and not external.network.reads_empty:
                 hint = "Leave out the row, or name tokens before the word in a specification (input: <bos> *)."
                 raise cell.error("the network has no output for the empty word", "at least one symbol", hint)
 
@@ -300,14 +299,3 @@ def _truths(outputs: Sequence[str]) -> dict[str, str]:
         return {}
     no = next(name for name in outputs if name != yes)
     return dict.fromkeys(TRUE, yes) | dict.fromkeys(FALSE, no)
-
-
-def _reads_empty(network: Network) -> bool:
-    """Return True if a network has an output for the empty word: the tokens around it are read, and one of them is the
-    position that gives the answer. Encodings that are functions of the length have no value at 0."""
-    readout = network.readout
-    if (isinstance(network.positions, tuple) and network.positions) or readout.at == "first":
-        return False
-    if readout.pooled != "last" or readout.at == "last":
-        return readout.length(0) > 0
-    return len(readout.before) > 0

@@ -186,6 +186,43 @@ def test_the_empty_word(hardsim: Cli) -> None:
     hardsim("check", "-e", "a", *AB, "--data", "data.tsv").refused("data.tsv:1:1: error: the empty word is not allowed")
 
 
+@pytest.mark.parametrize("at", ["last", "each"])
+@pytest.mark.parametrize("rule", ["above", "value"])
+def test_the_empty_word_is_evaluated_if_a_token_is_read_for_it(hardsim: Cli, at: Any, rule: Any) -> None:
+    """At <bos> the share of a's is 0, which is a half less than the level; after <bos> a it is a half."""
+    readout = Readout(before=("<bos>",), at=at, decide=rule)
+    name = network(replace(mean_of_a(tokens=("a", "b", "<bos>")), readout=readout))
+    found = hardsim("eval", name, "", "a", "--json", "-").json["results"][0]["words"]
+    assert [one["word"] for one in found] == [[], ["a"]]
+    assert [[place["position"] for place in one["places"]] for one in found] == [[0], [1]]
+    for one, share in zip(found, (-0.5, 0.0), strict=True):
+        (output,) = one["places"][0]["outputs"]
+        assert output["low"] <= share <= output["high"] <= output["low"] + 1e-12
+    hardsim("eval", name, "").exits(0, "(empty)", "0 <bos>")
+    hardsim("trace", name, "").exits(0, "word (empty)", "0 <bos>")
+    given = python.load(name)
+    for empty in ("", [], ()):
+        (one,) = given.eval(empty).words
+        assert (one.word, one.places[0].token) == ((), "<bos>")
+
+
+def test_the_command_about_a_wrong_empty_word_runs(hardsim: Cli) -> None:
+    name = network(replace(mean_of_a(tokens=("a", "b", "<bos>")), readout=Readout(before=("<bos>",))))
+    found = hardsim("check", name, "--data", data([("", 1)])).exits(1, "hardsim trace net.json ''")
+    assert "The shortest mismatching word is the empty word." in found.out
+
+
+@pytest.mark.parametrize("command", ["eval", "trace"])
+def test_the_empty_word_is_refused_if_nothing_is_read_for_it(hardsim: Cli, command: str) -> None:
+    hardsim(command, network(mean_of_a()), "").refused(
+        "<word>:1:1: error: the empty word is not allowed", "the network reads no token for it", "input: <bos> *"
+    )
+    with pytest.raises(python.InputError, match="the empty word is not allowed"):
+        python.load("net.json").eval("")
+    first = replace(mean_of_a(tokens=("a", "b", "<bos>")), readout=Readout(before=("<bos>",), at="first"))
+    hardsim(command, network(first), "").refused("the empty word is not allowed")
+
+
 def test_words_beyond_the_table_of_positions(hardsim: Cli) -> None:
     pairs = [("aa", 1), ("aaaa", 1)]
     found = hardsim("check", network(mean_of_a(rows=3)), "--data", data(pairs))
