@@ -201,7 +201,8 @@ def test_the_empty_word_is_evaluated_if_a_token_is_read_for_it(hardsim: Cli, at:
     hardsim("eval", name, "").exits(0, "(empty)", "0 <bos>")
     hardsim("trace", name, "").exits(0, "word (empty)", "0 <bos>")
     given = python.load(name)
-    for empty in ("", [], ()):
+    given_empty: tuple[str | tuple[str, ...], ...] = ("", ())
+    for empty in given_empty:
         (one,) = given.eval(empty).words
         assert (one.word, one.places[0].token) == ((), "<bos>")
 

@@ -219,8 +219,9 @@ def filled(model: Any) -> Any:
     """Fill a model with random parameters, each by its name, in float64; return it."""
     import torch
 
-    # XGLM does not run in float64.
-    model = (model if model.config.model_type == "xglm" else model.double()).eval()
+    # XGLM does not run in float64. Models of TransformerLens have no `config`.
+    kind = getattr(getattr(model, "config", None), "model_type", None)
+    model = (model if kind == "xglm" else model.double()).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             numbers = np.random.default_rng(zlib.crc32(name.encode())).normal(size=tuple(parameter.shape)) * 0.4
