@@ -1037,10 +1037,9 @@ def _word_of(word: object, subject: Target) -> Word:
     """Return a word as a tuple of tokens; a word for an external network may contain any Python values, named by their
     text, and may be empty if tokens around it are read.
     """
-    empty = isinstance(subject, External) and subject.network.reads_empty
     if subject.any_values and not isinstance(word, str | bytes) and isinstance(word, Iterable):
-        return check_word(tuple(map(str, word)), subject.alphabet, empty)
-    return _word(word, subject.alphabet, empty)
+        return check_word(tuple(map(str, word)), subject.alphabet, subject.reads_empty)
+    return _word(word, subject.alphabet, subject.reads_empty)
 
 
 # ---- languages ----

@@ -92,7 +92,7 @@ def network_words(texts: list[Source], subject: External) -> list[Word]:
     """Return the words in the tokens of an external network, whose tokens may have no names. The empty word is one if
     tokens around words are read."""
     try:
-        return [parse_word(text, subject.alphabet, subject.network.reads_empty) for text in texts]
+        return [parse_word(text, subject.alphabet, subject.reads_empty) for text in texts]
     except SourceError as error:
         if not error.source.text.strip():
             error.hint = (

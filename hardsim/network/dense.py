@@ -428,18 +428,30 @@ class Network:
 
 def _parameters(layer: NetworkLayer) -> int:
     """Return the number of non-zero parameters of a layer; what its heads share counts once."""
-    heads = layer.heads
-    shared = (
-        [(head.w_k, head.b_k, head.w_v, head.b_v) for head in heads],
+    heads, normed = layer.heads, [head for head in layer.heads if head.norm_q is not None]
+    plain = [head for head in heads if head.norm_q is None]
+    shared: tuple[Iterable[Any], ...] = (
+        [(head.w_k, head.b_k, head.w_v, head.b_v) for head in plain],
+        [(head.w_v, head.b_v) for head in normed],
+        [_columns(head.w_q, head.b_q) for head in normed],
+        [_columns(head.w_k, head.b_k) for head in normed],
         [head.norm_q for head in heads],
         [head.norm_k for head in heads],
     )
     parts = [
         replace(layer, heads=()),
-        *((head.w_q, head.b_q, head.w_o) for head in heads),
+        *((head.w_q, head.b_q) for head in plain),
+        *(head.w_o for head in heads),
         *(distinct(one) for one in shared),
     ]
     return sum(map(entries, chain.from_iterable(map(arrays_of, parts))))
+
+
+def _columns(weight: Dense, bias: Dense | None) -> Dense:
+    """Return the columns of a matrix, with the bias below, in an order that depends on these alone: heads whose queries
+    are normed together have the columns of each other, in orders of their own."""
+    whole = weight if bias is None else np.vstack([weight, bias])
+    return whole[:, np.lexsort(whole)]
 
 
 def distinct(parts: Iterable[Any]) -> tuple[Any, ...]:

@@ -142,6 +142,11 @@ class Target(ABC):
         return count_words(len(self.alphabet), n)
 
     @property
+    def reads_empty(self) -> bool:
+        """True if there is an answer for the empty word, as tokens around words are read."""
+        return False
+
+    @property
     def any_values(self) -> bool:
         """True if symbols may be given as any Python values, which are named by their text."""
         return False

@@ -95,7 +95,7 @@ class LabelledData:
                     f"the table of positions ends: words have at most {external.longest:,} symbols, not {len(word):,}"
                 )
                 raise cell.error(message, "a shorter word", "Leave out the row.")
-            if not word and not external.network.reads_empty:
+            if not word and not external.reads_empty:
                 hint = "Leave out the row, or name tokens before the word in a specification (input: <bos> *)."
                 raise cell.error("the network has no output for the empty word", "at least one symbol", hint)
 

@@ -71,6 +71,11 @@ class External(Target):
         return True
 
     @property
+    def reads_empty(self) -> bool:
+        """True if there is an answer for the empty word, as tokens around words are read."""
+        return self.network.reads_empty
+
+    @property
     def searches(self) -> bool:
         """True if there is a reference."""
         return self.oracle is not None

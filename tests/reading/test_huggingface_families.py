@@ -53,6 +53,15 @@ def test_outputs_are_those_of_the_definition(name: str) -> None:
     assert_told(found)
 
 
+@pytest.mark.parametrize("name", ["olmo2", "olmo2-grouped", "qwen3", "llama"])
+def test_parameters_that_heads_share_count_once(name: str) -> None:
+    """Heads of OLMo 2 norm the queries and the keys of all heads together. No parameter of these cases is 0, and none
+    is tied."""
+    case = CASES[name]()
+    network, _ = network_of(stored(case))
+    assert network.parameters == sum(map(np.count_nonzero, case.tensors.values())) < network.weights
+
+
 SIZES = {
     "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_layers", "n_embd",
     "n_inner", "n_layer", "n_layers", "d_model", "ffn_dim", "ffn_hidden_size", "intermediate_multiple_size",
