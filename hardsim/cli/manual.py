@@ -36,9 +36,9 @@ them, a shipped name, or, with --against or --data, the folder of an external ne
 Each formula is compiled into a transformer with rational weights. The transformer is run on words of every length up to
 --max-n: on every word of a length that has at most --exhaustive words, and on structured and random words of the other
 lengths. On each word three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic
-(hard), and the softmax network (soft), whose output must be exactly 0 or exactly 1. The softmax network is run with
-rigorous error bounds, so agreement is CERTIFIED for the words tried. The engine mpmath has no error bounds: its
-results, agreement or mismatch, are only OBSERVED.
+(hard), and the softmax network (soft), whose output must be exactly 0 or exactly 1 (in regime layer-norm its sign
+is the answer). The softmax network is run with rigorous error bounds, so agreement is CERTIFIED for the words
+tried. The engine mpmath has no error bounds: its results, agreement or mismatch, are only OBSERVED.
 
 Before the words are run, the prover (see `hardsim prove`) tries to prove every word up to --max-n from the weights. It
 does so with --engine auto, in the regimes that are proved right, up to length 64; for a program whose integers cannot
@@ -174,11 +174,11 @@ certificate it computes the bounds of every head again, and checks that every cl
 claimed value.
 
 VALID means: on every word of the lengths that are named, the output of the network in the certificate is exactly 1 if
-the formula in the certificate (its table of nodes, which is printed) holds at the last position, and exactly 0 if not.
-INVALID states why that does not follow, with exit code 1; `prove` writes only certificates that are valid. For a
-program or a model, VALID means: on every word of the lengths that are named (counted with padding), softmax at the
-temperature answers as hard attention with the same weights. That these are the answers of the program is no part of the
-claim.
+the formula in the certificate (its table of nodes, which is printed) holds at the last position, and exactly 0 if not;
+in regime layer-norm, above 0 and below 0. INVALID states why that does not follow, with exit code 1; `prove` writes
+only certificates that are valid. For a program or a model, VALID means: on every word of the lengths that are named
+(counted with padding), softmax at the temperature answers as hard attention with the same weights. That these are the
+answers of the program is no part of the claim.
 
 For an external network, VALID means: after every judged prefix of the lengths that are named, the outputs of the
 network in the certificate are as the specification in the certificate requires; and they are certainly not after the

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hardsim.campaign.result import CheckResult
 from hardsim.lang.valuations import Alphabet, Valuations, alphabet_text
 from hardsim.measuring.bound import BoundResult
+from hardsim.program.regimes import LAYER_NORM
 from hardsim.proving.prove import ProofResult
 from hardsim.report.blocks import Block, Blocks, Table, blocks_of
 from hardsim.report.bound import print_bound
@@ -24,6 +25,7 @@ LONGEST = 20
 """Largest number of symbols of an alphabet that a theorem names."""
 CLAIM, PADDED = "On every non-empty word of every length ", ", where n is its length with its padding"
 EXACTLY = ": the output is exactly 1 on the words that it accepts, and exactly 0 on all others"
+SIGNED = ": the output is above 0 on the words that it accepts, and below 0 on all others"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Part:
         if self.proof is None or not self.proof.every_length:
             return ""
         claim = self.proof.theorem + PADDED * (self.proof.subject.blank is not None)
-        return f"{CLAIM}{claim}{EXACTLY if self.proof.claim == 'formula' else ''}."
+        outputs = SIGNED if self.check.model.regime == LAYER_NORM.name else EXACTLY
+        return f"{CLAIM}{claim}{outputs if self.proof.claim == 'formula' else ''}."
 
     @property
     def network(self) -> tuple[Block, ...]:

@@ -75,6 +75,16 @@ def test_a_theorem_says_what_n_is_where_words_are_padded() -> None:
         assert message.endswith("^4), where n is its length with its padding.") is padded
 
 
+def test_a_theorem_about_layer_norms_claims_signs() -> None:
+    # The output is 4/3 or -4/3 here, never 1 or 0.
+    model = hardsim.parse("alphabet: a b\n#L[a] - #L[b] >= 0\n")
+    check = model.check(max_n=2, regime="layer-norm")
+    theorem = Part(check, model.alphabet, model.prove(all_n=True, regime="layer-norm")).theorem
+    assert theorem.endswith(": the output is above 0 on the words that it accepts, and below 0 on all others.")
+    plain = Part(model.check(max_n=2), model.alphabet, model.prove(all_n=True)).theorem
+    assert plain.endswith(": the output is exactly 1 on the words that it accepts, and exactly 0 on all others.")
+
+
 def test_a_theorem_is_of_every_length_alone() -> None:
     model = hardsim.parse("alphabet: a b\na S b\n")
     check = model.check(max_n=2)

@@ -212,6 +212,8 @@ class _Sum:
 
 def _ratio(mean: MeanValue, other: MeanValue) -> Fraction | None:
     """Return the factor by which `other` is a multiple of `mean`; None if it is none."""
+    if mean == other:
+        return Fraction(1)
     if mean.side != other.side or not mean.start:
         return None
     ratio = other.start / mean.start
