@@ -236,9 +236,18 @@ class TraceResult(Record):
         return [f"layer {layer}", *(f"{self.first + place}\n{symbol}" for place, symbol in enumerate(self.symbols))]
 
     def rows(self, layer: int) -> list[list[str]]:
-        """Return the rows of a layer's table: its heads and coordinates, position by position."""
-        parts: list[TraceHead | TraceValue] = [*self.heads, *self.values]
-        return [row for part in parts if part.layer == layer for row in part.rows]
+        """Return the rows of a layer's table: its heads and coordinates, position by position. What a head adds is
+        shown where the layer erases it again, as layers with norms do."""
+        values = [value for value in self.values if value.layer == layer]
+        erased = {value.coordinate for value in values if not any(value.hard)}
+        found = list[list[str]]()
+        for head in (head for head in self.heads if head.layer == layer):
+            found += head.rows
+            for place, out in enumerate(head.outputs):
+                read = [one.hard[place] for one in head.reads]
+                if out in erased and any(read):
+                    found.append([f"  adds to {out}", *map(short, read)])
+        return found + [row for value in values for row in value.rows]
 
     def _repr_html_(self) -> str:
         """Return the trace as HTML tables, for a notebook."""

@@ -248,3 +248,19 @@ def test_mpmath_gives_the_same_numbers() -> None:
     assert (ball.engine, other.engine) == ("ball", "mpmath")
     for one, two in zip(ball.values, other.values, strict=True):
         assert [float(x) for x in one.soft] == pytest.approx([float(x) for x in two.soft], abs=1e-15)
+
+
+def test_what_a_layer_erases_again_is_shown_beside_the_head() -> None:
+    # s (#L[a] - #L[b] + 1/2)/(i + 1) and s/(4 (i + 1)), where letters are s or -s.
+    result = hardsim.parse("alphabet: a b\n#L[a] - #L[b] >= 0\n").trace("abb", regime="layer-norm")
+    size = {abs(one) for value in result.values for one in value.hard if value.coordinate == "[a]"}
+    assert len(size) == 1
+    (s,) = size
+    rows = {row[0]: row[1:] for row in result.rows(1)}
+    sums = [s * Fraction(2 * difference + 1, 2) / (i + 1) for i, difference in enumerate([0, 1, 0, -1])]
+    assert rows["  adds to sum1"] == [f"{float(one):.3g}" for one in sums]
+    assert rows["  adds to delta"] == [f"{float(s / (4 * (i + 1))):.3g}" for i in range(4)]
+    assert set(rows["sum1"]) == {"0"}
+    # A mean that stays has one row, of the coordinate.
+    plain = hardsim.parse("alphabet: a b\n#L[a] - #L[b] >= 0\n").trace("abb")
+    assert not [row for layer in plain.layers for row in plain.rows(layer) if row[0].startswith("  adds to")]
