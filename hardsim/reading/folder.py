@@ -190,8 +190,10 @@ def described(stored: Stored, network: Network, form: StoredFormat) -> list[tupl
     """Return labels and texts that describe what was read, in addition to the network's own description."""
     tied = np.array_equal(network.unembedding, network.embedding.T)
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
+    constant = any(layer.attends and not layer.heads for layer in network.layers)
     return [
         *_stored(stored, network, form),
+        *[("no heads", "such a layer adds one vector to every position, then its MLP")] * constant,
         ("score scale", "; ".join(dict.fromkeys(str(head.scale) for head in network.heads)) or "no heads"),
         ("positions", _positions(network)),
         (
