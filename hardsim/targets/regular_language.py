@@ -3,6 +3,7 @@ against. The language of what the weights of a network compute has no automaton 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,11 @@ def _specified(given: Input) -> LanguageSource:
     return LanguageSource(semantics, f"the specification {name}, {part}", name)
 
 
+def _negates(lines: Sequence[Any], column: object) -> bool:
+    """Return True if the only other line is true where this column is false: `language:` of two outputs makes both."""
+    return len(lines) == 1 and isinstance(lines[0][1], Negated) and lines[0][1].column == column
+
+
 def _stated(target: Subject | External, name: str) -> tuple[Accepts | Members, str]:
     """Return the language that a specification states for a target, and the line that states it. Raises InputError if
     it states no language."""
@@ -85,9 +91,9 @@ def _stated(target: Subject | External, name: str) -> tuple[Accepts | Members, s
             return Members(automaton), "line next:"
         case Lines(_, _, None, ((_, InLanguage(automaton)),) | ((_, InLanguage(automaton)), (_, Negated()))):
             return Members(automaton), "its regular expression"
-        case Lines(at, _, None, ((output, FormulaTruth(file)),)):
+        case Lines(at, _, None, ((output, FormulaTruth(file) as one), *others)) if not others or _negates(others, one):
             place: At = "first" if at == "first" else "last"
-            line = "output" if output is None else f"output {output}"
+            line = "language" if others else "output" if output is None else f"output {output}"
             where = f", read at the {place} position" + " (it is judged at each)" * (at == "each")
             return Accepts(file.read_at(place)), f"line {line}:{where}"
         case Lines(_, _, None, ((_, _),)):

@@ -225,6 +225,15 @@ def test_specifications_with_one_output(
     hardsim("classify", path).clean(f"of the specification {path}, line output 1:, {read}")
 
 
+def test_the_language_of_two_outputs_is_one(hardsim: Cli, tmp_path: Path) -> None:
+    """`language:` makes two lines: an output where the formula is true, and the other where it is false."""
+    path = _specification(tmp_path, "at: last\ndecide: argmax of 0 1\naccept: 1\nlanguage: O 1\n")
+    alone = hardsim("classify", "-e", "O 1", "--alphabet", "0 1", "--json", "-").clean().result
+    found = hardsim("classify", path, "--json", "-").clean().result
+    assert found["classification"]["classes"] == alone["classification"]["classes"]
+    hardsim("classify", path).clean(f"of the specification {path}, line language:, read at the last position")
+
+
 def _specification(tmp_path: Path, text: str) -> Path:
     network = FORMULAS / "networks" / "majority"
     head = f"network: {network}\nalphabet: 0 1\ntokens: 0 1 <bos> <sep> <eos> <pad>\ninput: <bos> * <sep>\n"

@@ -162,13 +162,13 @@ def test_keys_of_a_group_of_heads_count_once() -> None:
     assert network.parameters == sum(map(np.count_nonzero, stored.tensors.values())) < network.weights
 
 
-@pytest.mark.parametrize(("name", "said"), [("kneedeep", True), ("torch_tutorial", False), ("bert_cls", False)])
-def test_layers_without_heads_are_explained(name: str, said: bool) -> None:
+@pytest.mark.parametrize(("name", "explained"), [("kneedeep", True), ("torch_tutorial", False), ("bert_cls", False)])
+def test_layers_without_heads_are_explained(name: str, explained: bool) -> None:
     """A layer of a decoder is two layers; the second adds the vector of cross attention on zeros."""
     stored = read_folder(str(SHARED / "architectures" / name))
     network, form = network_of(stored)
-    assert [bool(layer.heads) for layer in network.layers] == ([True, False] * 2 if said else [True] * 2)
-    assert ("no heads" in dict(described(stored, network, form))) is said
+    assert [bool(layer.heads) for layer in network.layers] == ([True, False] * 2 if explained else [True] * 2)
+    assert ("no heads" in dict(described(stored, network, form))) is explained
 
 
 def test_marks_are_no_symbols_of_words() -> None:
