@@ -31,6 +31,17 @@ def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:
     assert "4 results: 4 PROVED" in since.out
 
 
+@pytest.mark.parametrize("text", ["a", "!a & b", "true", "a ^ b", "0 * #L[a] >= 0", "O (a & b)"])
+def test_formulas_without_counts_are_proved_and_certified(hardsim: Cli, tmp_path: Path, text: str) -> None:
+    given = ("-e", text, "--alphabet", "a b")
+    assert "5 results: 5 PROVED" in hardsim("check", *given, "--regime", "all", "--max-n", "3").exits(0).out
+    made = ("--all-n", "--certificate", tmp_path / "c.json")
+    hardsim("prove", *given, "--regime", "layer-norm", *made).exits(0, "every word of every length")
+    hardsim("verify", tmp_path / "c.json").exits(0, "VALID")
+    hardsim("compile", *given, "--regime", "layer-norm", "-o", tmp_path / "m.json").exits(0)
+    hardsim("check", tmp_path / "m.json", "--max-n", "3").exits(0, "PROVED")
+
+
 def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
     for name, extra in (("m.json", ()), ("m.ahat.json", ("--hard",))):
         path = tmp_path / name

@@ -218,11 +218,16 @@ class _Normed:
         scratch = [f"sum{k + 1}" for k in range(self.sums)] + [DELTA] * bool(self.sums)
         names = [C, *self.live, *scratch]
         names += [f"0 ({k + 1})" for k in range(self.width - len(names))]
+        layers = [self._layer(index) for index in range(1, self.depth + 1)]
+        if not layers:
+            # A formula without counts has a layer that only norms, and changes nothing: a network without norms would
+            # be taken for one whose output is 0 or 1.
+            layers = [ProgramLayer((), (), (), None, Fraction(0))]
         return Program(
             alphabet=self.core.alphabet,
             letters=tuple(self._letters()),
             encodings=(),
-            layers=tuple(self._layer(index) for index in range(1, self.depth + 1)),
+            layers=tuple(layers),
             output=f"-{name}" if root.negated else name,
             coordinates=tuple(part for one in names for part in (one, f"-{one}")),
             bos=True,

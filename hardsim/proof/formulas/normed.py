@@ -22,7 +22,8 @@ of the above then holds with rho less by that, with t' = r_0 t for t, r_0 that o
 any number of [r, 1], up to a length where the corners still decide every relu.
 
 The sign of y is the truth of a comparison. A sign that depends on it and on literals is compared with every node of the
-core, for all choices of the literals, also those that no word has.
+core, for all choices of the symbol and of the comparisons that decide the literals, also those that no word has. If
+these choices are too many, the literals are chosen freely.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ from hardsim.proof.shared.result import HeadProof, LinkProof, NotProved, Proof
 
 MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
 MEANING = "every live value is a positive multiple of a truth value, and the output's is the formula's"
-MOST_LITERALS = 12
-"""Greatest number of literals that the hidden units of one coordinate may read: all their 2^12 choices are tried."""
+MOST_CHOICES = 2**12
+"""Greatest number of choices of the literals that the hidden units of one coordinate read: all are tried."""
 FARTHEST = 10**6
 """Greatest length to which a network with an epsilon above 0 is proved."""
 Sign: TypeAlias = tuple[int, Lit | None]
@@ -121,6 +122,7 @@ def representatives(core: Core) -> tuple[dict[int, Lit], dict[int, tuple[Compare
     with their complements, and comparisons; and the comparison, with its polarity, of each node that is one."""
     letters, seen = dict[frozenset[str], Lit](), dict[Compared, tuple[int, bool]]()
     same, compared = dict[int, Lit](), dict[int, tuple[Compared, bool]]()
+    true = core.nodes.index(Letters(everything(core.alphabet)))
     for number in core.live:
         node = core.nodes[number]
         if isinstance(node, Letters) and isinstance(node.symbols, frozenset):
@@ -128,7 +130,9 @@ def representatives(core: Core) -> tuple[dict[int, Lit], dict[int, tuple[Compare
                 same[number] = letters[node.symbols]
             letters[frozenset(core.alphabet) - node.symbols] = Lit(number, True)
         found = comparison_of(core, number, same)
-        if found is not None:
+        if isinstance(found, bool):
+            same[number] = Lit(true, not found)
+        elif found is not None:
             compared[number] = found
             first, polarity = seen.setdefault(found[0], (number, found[1]))
             if first != number:
@@ -136,9 +140,9 @@ def representatives(core: Core) -> tuple[dict[int, Lit], dict[int, tuple[Compare
     return same, compared
 
 
-def comparison_of(core: Core, number: int, same: Mapping[int, Lit]) -> tuple[Compared, bool] | None:
-    """Return the comparison of counts that a node is, with its polarity; None if it is none, or one of several kinds.
-    `same` are the literals that stand for others."""
+def comparison_of(core: Core, number: int, same: Mapping[int, Lit]) -> tuple[Compared, bool] | bool | None:
+    """Return the comparison of counts that a node is, with its polarity; its truth, if the counts cancel; None if it is
+    no comparison, or one of several kinds. `same` are the literals that stand for others."""
     node, counts = core.nodes[number], dict[int | None, Fraction]()
 
     def add(lit: Lit, value: int) -> None:
@@ -168,7 +172,7 @@ def comparison_of(core: Core, number: int, same: Mapping[int, Lit]) -> tuple[Com
         case _:
             return None
     kept = {where: value for where, value in counts.items() if value}
-    return _canonical(side, kept, constant + Fraction(1, 2)) if kept else None
+    return _canonical(side, kept, constant + Fraction(1, 2)) if kept else constant >= 0
 
 
 @dataclass
@@ -332,8 +336,10 @@ class _Invariant:
                 raise NotProved(f"layer {number}: {failure.reason}", failure.head) from None
             # Comparisons of the next layers count the nodes that stand for others.
             self.same |= self.found
-            compared = {number: comparison_of(self.core, number, self.same) for number in self.compared}
-            self.compared = {number: found for number, found in compared.items() if found is not None}
+            known = {number: comparison_of(self.core, number, self.same) for number in self.compared}
+            self.compared = {number: found for number, found in known.items() if isinstance(found, tuple)}
+            constants = {number: Lit(self.true, not found) for number, found in known.items() if found in (True, False)}
+            self.same |= {number: lit for number, lit in constants.items() if number != self.true}
         sign, lit = row.signs[model.output]
         found = None if not sign or lit is None else Lit(lit.node, lit.negated != (sign < 0))
         if not self._is(self.core.root, sign, found):
@@ -493,14 +499,13 @@ class _Invariant:
             forms = [(_combined(unit.form, sums), weight) for unit, weight in units]
             mean = _common([total, *(form for form, _ in forms)])
             lits = sorted({lit for one in (total, *(form for form, _ in forms)) for lit in one.form if lit is not None})
-            if len(lits) > MOST_LITERALS:
-                raise NotProved(f"{self._name(place)} depends on {len(lits)} literals, more than {MOST_LITERALS}")
-            table: dict[tuple[bool, ...], int] = {}
-            for choice in product((False, True), repeat=len(lits) + (mean is not None)):
-                size, sign = self._result(place, total, forms, dict(zip(lits, choice, strict=False)), mean, choice[-1:])
-                table[choice] = sign
-                sizes |= {size} if sign else set()
-            signs.append(_plain(self._identified(place, lits, mean, table)))
+            table: list[tuple[Mapping[int, bool], bool | None, int]] = []
+            for held, choice in self._choices(place, lits):
+                for positive in (None,) if mean is None else (False, True):
+                    size, sign = self._result(place, total, forms, choice, mean, positive)
+                    table.append((held, positive, sign))
+                    sizes |= {size} if sign else set()
+            signs.append(_plain(self._identified(place, mean, table)))
         if len(sizes) != 1:
             raise NotProved("the values after the hidden units are not all of one size")
         return signs, sizes.pop()
@@ -511,8 +516,8 @@ class _Invariant:
         for place, entering in enumerate(start):
             forms = [(_combined(unit.form, start), weight) for unit, weight in writers.get(place, [])]
             mean, signs = _common([entering, *(form for form, _ in forms)]), set[int]()
-            for choice in product((False, True), repeat=int(mean is not None)):
-                size, sign = self._result(place, entering, forms, {}, mean, choice)
+            for positive in (None,) if mean is None else (False, True):
+                size, sign = self._result(place, entering, forms, {}, mean, positive)
                 signs.add(sign)
                 sizes |= {size} if sign else set()
             if len(signs) > 1:
@@ -522,6 +527,43 @@ class _Invariant:
             raise NotProved("the values at position 0 are not all of one size")
         return values, sizes.pop()
 
+    def _choices(self, place: int, lits: Sequence[Lit]) -> Iterator[tuple[dict[int, bool], dict[Lit, bool]]]:
+        """Yield truths of nodes, and those of literals that they decide: all that a word may have. The nodes are the
+        sets of symbols, for each symbol, and the comparisons below the literals; or the literals, if these are too
+        many."""
+        letters = {
+            number: node.symbols
+            for number, node in enumerate(self.core.nodes)
+            if isinstance(node, Letters) and isinstance(node.symbols, frozenset)
+        }
+        below = sorted({node for lit in lits for node in self._below(lit.node)} - {*letters})
+        if len(self.model.alphabet) * 2 ** len(below) <= MOST_CHOICES:
+            for symbol in self.model.alphabet:
+                sets = {number: symbol in some for number, some in letters.items()}
+                for choice in product((False, True), repeat=len(below)):
+                    held = sets | dict(zip(below, choice, strict=True))
+                    truths = {lit: self._truth(lit.node, held, None, None) for lit in lits}
+                    yield held, {lit: truth for lit, truth in truths.items() if truth is not None}
+            return
+        if 2 ** len(lits) > MOST_CHOICES:
+            raise NotProved(f"{self._name(place)} depends on {len(lits)} literals, which have too many choices")
+        for choice in product((False, True), repeat=len(lits)):
+            yield dict(zip((lit.node for lit in lits), choice, strict=True)), dict(zip(lits, choice, strict=True))
+
+    def _below(self, number: int) -> Iterator[int]:
+        """Yield the nodes below a Boolean combination that are none themselves."""
+        node = self.core.nodes[number]
+        if number in self.same:
+            yield from self._below(self.same[number].node)
+        elif isinstance(node, And):
+            for lit in node.args:
+                yield from self._below(lit.node)
+        elif isinstance(node, Xor):
+            yield from self._below(node.left)
+            yield from self._below(node.right)
+        else:
+            yield number
+
     def _result(
         self,
         place: int,
@@ -529,7 +571,7 @@ class _Invariant:
         forms: Sequence[tuple[_Sum, Fraction]],
         choice: Mapping[Lit, bool],
         mean: MeanValue | None,
-        positive: Sequence[bool],
+        positive: bool | None,
     ) -> tuple[tuple[Fraction, Fraction], int]:
         """Return the size (a constant and a multiple of t) and the sign of a coordinate, for one choice of literals and
         of the sign of the mean."""
@@ -554,10 +596,11 @@ class _Invariant:
         return (abs(constant), abs(t)), (constant + t > 0) - (constant + t < 0)
 
     def _identified(
-        self, place: int, lits: Sequence[Lit], mean: MeanValue | None, table: Mapping[tuple[bool, ...], int]
+        self, place: int, mean: MeanValue | None, table: Sequence[tuple[Mapping[int, bool], bool | None, int]]
     ) -> Sign:
-        """Return the literal whose sign a table of choices has: a constant, or a node of the core."""
-        values = set(table.values())
+        """Return the literal whose sign a table has, a constant or a node of the core. A row of the table has truths of
+        nodes, whether the mean is above 0, and the sign."""
+        values = {sign for *_, sign in table}
         if 0 in values:
             if len(values) > 1:
                 raise NotProved(f"{self._name(place)} is 0 for some words only")
@@ -567,9 +610,8 @@ class _Invariant:
         for number in self.core.live:
             if number not in self.same:
                 differ: set[bool | None] = set()
-                for choice, sign in table.items():
-                    held = {lit.node: value for lit, value in zip(lits, choice, strict=False)}
-                    truth = self._truth(number, held, atom, choice[-1] if mean is not None else False)
+                for held, positive, sign in table:
+                    truth = self._truth(number, held, atom, positive)
                     differ.add(None if truth is None else truth != (sign > 0))
                     if len(differ) > 1 or None in differ:
                         break
@@ -586,16 +628,16 @@ class _Invariant:
         return (constant, None) if constant else (1, first)
 
     def _truth(
-        self, number: int, held: Mapping[int, bool], atom: tuple[Compared, bool] | None, positive: bool
+        self, number: int, held: Mapping[int, bool], atom: tuple[Compared, bool] | None, positive: bool | None
     ) -> bool | None:
         """Return the truth of a node, given that of some nodes and of one comparison; None if these do not decide
         it."""
+        if number in held:
+            return held[number]
         if number in self.same:
             lit = self.same[number]
             found = self._truth(lit.node, held, atom, positive)
             return None if found is None else found != lit.negated
-        if number in held:
-            return held[number]
         own = self.compared.get(number)
         if own is not None:
             return None if atom is None or own[0] != atom[0] else positive == (own[1] == atom[1])
@@ -614,10 +656,10 @@ class _Invariant:
 
 def _standing(lit: Lit, same: Mapping[int, Lit]) -> Lit:
     """Return the literal that stands for one."""
-    if lit.node not in same:
-        return lit
-    found = same[lit.node]
-    return Lit(found.node, found.negated != lit.negated)
+    while lit.node in same:
+        found = same[lit.node]
+        lit = Lit(found.node, found.negated != lit.negated)
+    return lit
 
 
 def _plain(sign: Sign) -> Sign:
@@ -648,7 +690,7 @@ def _common(sums: Sequence[_Sum]) -> MeanValue | None:
 
 
 def _linear(
-    form: _Sum, choice: Mapping[Lit, bool], mean: MeanValue | None, positive: Sequence[bool]
+    form: _Sum, choice: Mapping[Lit, bool], mean: MeanValue | None, positive: bool | None
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Return a form as constant + t-part + multiple of |mean|, for a choice of literals and of the mean's sign."""
     constant = sum((value * (1 if lit is None or choice[lit] else -1) for lit, value in form.form.items()), Fraction(0))
@@ -657,5 +699,5 @@ def _linear(
         assert mean is not None
         ratio = _ratio(mean, form.mean)
         assert ratio is not None
-        factor = form.factor * ratio * (1 if positive and positive[0] else -1)
+        factor = form.factor * ratio * (1 if positive else -1)
     return constant, form.t, factor

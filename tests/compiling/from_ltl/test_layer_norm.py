@@ -139,11 +139,28 @@ NAMED = {
 }
 
 
+EQUAL = {
+    "counts that cancel": compared("L", [(-1, B), (1, negation(A))], 0),
+    "counts that cancel below": compared("L", [(1, compared("L", [(2, B), (-2, negation(A))], -1)), (1, A)], -1),
+    "literals that no symbol has together": joined(
+        "&", negation(joined("^", A, joined("&", negation(B), negation(first())))), A
+    ),
+    "a comparison with a part that is below it": compared(
+        "L", [(1, joined("|", joined("&", once(B), joined("&", A, historically(A))), B)), (-2, first())], -2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_parts_that_are_equal_on_all_words_are_proved(name: str) -> None:
+    assert require_right(EQUAL[name], 5) is not None
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_named_formulas(name: str) -> None:
     target = require_right(NAMED[name], 5)
     assert target is not None
-    assert len(target.model.layers) == {"letter": 0, "majority of majorities": 2, "all positions": 2}.get(name, 2)
+    assert len(target.model.layers) == {"letter": 1, "majority of majorities": 2, "all positions": 2}.get(name, 2)
 
 
 def test_a_nesting_level_takes_one_layer() -> None:
