@@ -78,6 +78,7 @@ from hardsim.keywords import (
     EvalKeywords,
     ExportKeywords,
     HeadsKeywords,
+    Number,
     PrecisionKeywords,
     ProveKeywords,
     TraceKeywords,
@@ -94,6 +95,7 @@ from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.measuring import bound as bounds
 from hardsim.measuring import critical as criticals
+from hardsim.measuring import norm_reach as norm_reaches
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.measuring.classify import ClassifyResult, classify_input
 from hardsim.measuring.critical import CriticalResult
@@ -101,6 +103,7 @@ from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.measuring.export import GOALS, ExportResult, export_of, fill_file, fill_folder
 from hardsim.measuring.head_patterns import HeadsResult, heads_of, network_alone
 from hardsim.measuring.language import accepted_language, language, observed_words, require_affordable, words_result
+from hardsim.measuring.norm_reach import NormReach
 from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.options.table import OPTIONS, WRITTEN, Request, require_one_regime, signed, unknown
 from hardsim.options.values import plain_text
@@ -584,6 +587,11 @@ class Model:
 
     @overload
     def bound(
+        self, *, norm_epsilon: Number, progress: ProgressCallback | None = None, **keywords: Unpack[CriticalKeywords]
+    ) -> NormReach: ...
+
+    @overload
+    def bound(
         self,
         *,
         critical: Literal[False] = False,
@@ -593,18 +601,30 @@ class Model:
 
     @_answering
     def bound(
-        self, *, critical: bool = False, progress: ProgressCallback | None = None, **keywords: Unpack[BoundKeywords]
-    ) -> BoundResult | CriticalResult:
+        self,
+        *,
+        critical: bool = False,
+        norm_epsilon: Number | None = None,
+        progress: ProgressCallback | None = None,
+        **keywords: Unpack[BoundKeywords],
+    ) -> BoundResult | CriticalResult | NormReach:
         """Report gaps, temperatures and errors by length, beside what theory allows; with `critical`, how small beta
-        may be instead. `progress` gets the number of words or lengths done, and their total.
+        may be instead; with `norm_epsilon`, how far a network of regime `layer-norm` is right if its norms have this
+        epsilon. `progress` gets the number of words or lengths done, and their total.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.Undecided: if no temperature gives the error asked for.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._call("bound", keywords, critical=critical) as call:
+        asked: dict[str, object] = dict(keywords)
+        if norm_epsilon is not None:
+            asked["norm_epsilon"] = norm_epsilon
+        with self._call("bound", asked, critical=critical) as call:
             request = call.request
+            if request.norm_epsilon is not None:
+                call.unused(*norm_reaches.UNUSED)
+                return norm_reaches.norm_reach(call.subject(), request.norm_epsilon, _passing(progress))
             criticals.require_critical(request)
             call.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
             if request.gap:

@@ -39,7 +39,6 @@ from tests.support.strategies import all_words
 SHIPPED = formulas_directory()
 METHODS = ("check", "prove", "eval", "words", "bound", "compile")
 LEFT_OUT = {
-    "norm_epsilon": "of the command alone",
     "files": "what is asked has been opened",
     "file": "what is asked has been opened",
     "words": "of eval: they are its arguments",

@@ -18,10 +18,12 @@ from hardsim.examples import formulas_directory
 from hardsim.files import Sink
 from hardsim.lang.words import written_word
 from hardsim.measuring import bound as bounds
+from hardsim.measuring import norm_reach as norm_reaches
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
 from hardsim.measuring.norm_reach import norm_reach
 from hardsim.options.table import Request
+from hardsim.records import short
 from hardsim.report.bound import (
     gaps_counted,
     print_bound,
@@ -135,7 +137,7 @@ def _critical(current: Session) -> None:
 
 def _norm_reach(current: Session, epsilon: Fraction) -> None:
     """Report how far networks of regime `layer-norm` are right with an epsilon."""
-    current.without(UNUSED[0], "the reach of an epsilon has a proof and a search of its own")
+    current.without(*norm_reaches.UNUSED)
 
     def reach(subject: Subject) -> None:
         with bar(subject.name, "lengths") as shown:
@@ -147,7 +149,7 @@ def _norm_reach(current: Session, epsilon: Fraction) -> None:
             right = "every length" if result.proved_to is None else f"length {result.proved_to}"
             tried = f"none found up to length {result.tried_to}" if result.tried_to else "none: every length is proved"
             lines = [
-                ("epsilon", str(result.epsilon)),
+                ("epsilon", short(result.epsilon)),
                 ("proved to", right),
                 ("first wrong", tried if word is None else f"{word} (length {len(result.word or ())})"),
             ]

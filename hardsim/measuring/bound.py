@@ -284,7 +284,7 @@ class BoundLength(Record):
     temperature: Exact
     """Largest temperature at which errors were measured; if it is irrational, a rational just above it."""
     theorem: Exact | None
-    """Temperature of Theorem 26 for an error of at most epsilon."""
+    """Temperature of Theorem 26 for an error of at most epsilon; null with --gap where there is none."""
     right: Exact | None
     """Largest temperature of the grid such that it and all below are right on every word tried; null if there was no
     search, or the first temperature is not right."""
@@ -395,7 +395,12 @@ def bound_subject(subject: Subject, gap: bool = False, epsilon: Fraction | None 
     network is not the one that its specification gives."""
     sharpness, program = subject.sharpness, subject.program
     if not isinstance(sharpness, OneNetwork):
-        subject = replace(subject, sharpness=replace(sharpness, epsilon=epsilon))
+        if not gap:
+            hint = "Add --gap, for score gaps alone; `hardsim check` runs words."
+            program.require_no_norms("Theorem 26, which bounds how errors grow from layer to layer,", hint)
+        # Score gaps depend on no temperature, and for networks with norms Theorem 26 gives none.
+        gaps = GivenTemperature(Arith.of(1), epsilon)
+        subject = replace(subject, sharpness=gaps if program.normed else replace(sharpness, epsilon=epsilon))
         asymptotics = PROGRAM if subject.constructed else GENERAL
         return BoundSubject(subject, Arith.of(1), subject.facts, asymptotics)
     subject.require_specified("bounds")
@@ -586,8 +591,8 @@ class Reporter:
             size=plan.facts.largest,
             epsilon=plan.epsilon,
             temperature=self._temperature(plan, units),
-            # As a factor of the schedule: at most it at every position.
-            theorem=plan.theorem / max(map(upper, units)),
+            # As a factor of the schedule: at most it at every position. Score gaps do without.
+            theorem=None if self.expected.gap and plan.solution is None else plan.theorem / max(map(upper, units)),
             right=found.right,
             wrong=found.wrong,
             word=found.word,

@@ -78,7 +78,7 @@ UNUSED = (
     "the least beta is found by the prover, in one process and in arithmetic of its own",
 )
 """Options that do not apply to a search for the least beta, and the reason."""
-REFUSED = ("gap", "plot", "beta")
+REFUSED = ("gap", "plot", "beta", "norm_epsilon")
 """Options that have meanings of their own in a bound report, and do not go with such a search."""
 
 
@@ -188,8 +188,8 @@ def require_critical(request: Request) -> None:
     """Raise InputError if an option does not go with a search for the least beta (`--critical`)."""
     for option in REFUSED if request.critical else ():
         if getattr(request, option) not in (None, False):
-            message = f"--critical looks for the least beta, so --{option} does not apply"
-            raise InputError(message, f"Leave --{option} out.")
+            named = f"--{option.replace('_', '-')}"
+            raise InputError(f"--critical looks for the least beta, so {named} does not apply", f"Leave {named} out.")
 
 
 def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | None = None) -> CriticalResult:

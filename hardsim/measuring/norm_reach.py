@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
+from hardsim.measuring import critical as criticals
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Transformer
 from hardsim.proof.formulas.normed import proved_to
@@ -30,6 +31,8 @@ from hardsim.targets.subject import Subject
 BEYOND, FARTHEST_WORD, TRIED = 8, 160, 6
 """Factor of the proved length up to which words are tried, the greatest length of a word, and the number of words of a
 length that are run in balls."""
+UNUSED = (criticals.UNUSED[0], "the reach of an epsilon has a proof and a search of its own")
+"""Options that do not apply, and the reason."""
 SYMBOLS = 3
 """Most symbols, the first of the alphabet, of which words are made."""
 

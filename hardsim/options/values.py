@@ -30,6 +30,7 @@ MOST_BITS = int(LONGEST_NUMBER * log2(10))
 """Largest number of characters of a number that a user gives, and of bits of an integer with that many characters."""
 
 _RATIONAL = re.compile("[0-9]+([.][0-9]+|/0*[1-9][0-9]*)?")
+_SCIENTIFIC = re.compile("[0-9]+([.][0-9]+)?[eE]-?[0-9]{1,3}")
 _BROKEN = re.compile("(?<![0-9./'])[0-9]+[./][0-9]+")
 """A pattern of decimals and fractions that Python would evaluate to a float; in a hint they are quoted."""
 NUMBER = "a number, or text such as '7/2'"
@@ -78,8 +79,9 @@ def parse_beta(text: str) -> Fraction:
 
 
 def parse_epsilon(text: str) -> Fraction:
-    """Return a rational between 0 and 1, both excluded, such as 1/4. Raise InputError for any other text."""
-    value = Fraction(text) if len(text) <= LONGEST_NUMBER and _RATIONAL.fullmatch(text) else Fraction(0)
+    """Return a rational between 0 and 1, both excluded, such as 1/4 or 1e-5. Raise InputError for any other text."""
+    readable = len(text) <= LONGEST_NUMBER and (_RATIONAL.fullmatch(text) or _SCIENTIFIC.fullmatch(text))
+    value = Fraction(text) if readable else Fraction(0)
     if not 0 < value < 1:
         raise InputError(
             f"{text[:40]!r} is no error between 0 and 1", "Write a number between 0 and 1 such as 1/4 or 0.01."

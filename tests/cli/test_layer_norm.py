@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hardsim import api
 from tests.cli.conftest import Cli
+from tests.support.language import InputError
+from tests.support.mistakes import raised
 
 NESTED = "#L[#L[a] - #L[b] >= 0] - 2*#L[b] >= 0"
 GIVEN = ("-e", NESTED, "--alphabet", "a b", "--regime", "layer-norm")
@@ -90,7 +93,19 @@ def test_the_reach_of_an_epsilon(hardsim: Cli) -> None:
     given = ("bound", *GIVEN[:4], "--norm-epsilon", "1/2000")
     assert "--norm-epsilon is for formulas in regime layer-norm" in hardsim(*given).refused().err
     found = hardsim(*given, "--regime", "layer-norm").clean().out
+    assert hardsim(*given[:-1], "5e-4", "--regime", "layer-norm").clean().out == found
+    model = api.load(NESTED, alphabet="a b")
+    assert model.bound(norm_epsilon="5e-4", regime="layer-norm").proved_to == 3
+    raised(InputError, lambda: model.bound(norm_epsilon=5e-4))
+    hardsim(*given, "--critical").refused("so --norm-epsilon does not apply")
+    hardsim(*given[:-1], "5e1").refused("such as 1/4 or 0.01")
     assert "proved to" in found
     assert "first wrong" in found
     result = hardsim(*given, "--regime", "layer-norm", "--json", "-").result
     assert result["proved_to"] < len(result["word"]) <= result["tried_to"]
+
+
+def test_gaps_of_a_model_with_norms_need_no_temperature(hardsim: Cli) -> None:
+    hardsim("bound", "parity_layer_norm.ahat.json", "--gap", "--max-n", "4").exits(0, "yes")
+    refused = hardsim("bound", "parity_layer_norm.ahat.json", "--max-n", "4")
+    refused.refused("Theorem 26", "does not cover networks with layer norms", "Add --gap")

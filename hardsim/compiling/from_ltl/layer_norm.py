@@ -104,7 +104,9 @@ def _refusal(core: Core, node: Node) -> tuple[str, str] | None:
         case Letters() | And() | Xor():
             return None
         case Step("Y") | Reach("S") if comparison_of(core, node) is None:
-            return f"is no count: {name} has no positions, so no head finds the nearest one", _able(able, counts)
+            where = "one step back" if isinstance(node, Step) else "at the nearest position where something holds"
+            message = f"reads {where}, for which {name} has no construction: its heads have no positions and only count"
+            return message, _able(able, counts)
         case Step() | Reach("U") | Edge("last"):
             return f"looks ahead, for which {name} has no construction", _able(both, counts)
         case Numeric():

@@ -189,8 +189,8 @@ def test_widths_make_the_root_rational() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a S b", "'S' is no count"),
-        ("Y a", "'Y' is no count"),
+        ("a S b", "'S' reads at the nearest position where something holds"),
+        ("Y a", "'Y' reads one step back"),
         ("a U b", "'U' looks ahead"),
         ("X a", "'X' looks ahead"),
         ("F a", "'F' looks ahead"),
