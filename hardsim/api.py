@@ -617,15 +617,15 @@ class Model:
             hardsim.errors.Undecided: if no temperature gives the error asked for.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        asked: dict[str, object] = dict(keywords)
+        given: dict[str, object] = dict(keywords)
         if norm_epsilon is not None:
-            asked["norm_epsilon"] = norm_epsilon
-        with self._call("bound", asked, critical=critical) as call:
+            given["norm_epsilon"] = norm_epsilon
+        with self._call("bound", given, critical=critical) as call:
             request = call.request
+            criticals.require_critical(request)
             if request.norm_epsilon is not None:
                 call.unused(*norm_reaches.UNUSED)
                 return norm_reaches.norm_reach(call.subject(), request.norm_epsilon, _passing(progress))
-            criticals.require_critical(request)
             call.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
             if request.gap:
                 call.unused(*bounds.UNUSED_FOR_GAPS)

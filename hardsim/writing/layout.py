@@ -35,6 +35,7 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
 from hardsim.network.dense import Activation, Dense, Network, NetworkHead, Norm
 from hardsim.network.features import NetworkFeature, features
+from hardsim.network.numbers import Mask
 from hardsim.network.store import norms_json
 from hardsim.network.transformer import (
     AttentionHead,
@@ -177,6 +178,7 @@ def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> Ex
         "coordinates": list(model.coordinates),
         "positions": _positions(model.encodings, users),
         "layers": layers,
+        **({} if (mask := _encoder_mask(model)) is None else {"encoder": mask.value}),
         "outputs": [name for name, _ in answer.outputs],
         "at": answer.at,
         "decide": dict(answer.rule),
@@ -190,6 +192,22 @@ def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> Ex
         return [rows if "i" in model.temperature.variables else rows[:1]] * len(model.heads)
 
     return ExportLayout(description, arrays, encoded, _variables(model.encodings), scaled, model.temperature.variables)
+
+
+def _encoder_mask(model: Transformer) -> Mask | None:
+    """Return the mask of a network whose layers are those of PyTorch's `nn.TransformerEncoder`: at most one head, a
+    mean over the same positions in every layer, relus without biases, and a norm after both. None for any other."""
+    if model.weighting is not SoftWeighting.SOFTMAX:
+        return None
+    for layer in model.layers:
+        plain = not layer.ffn.biases and not any(unit.bias or unit.clip for unit in layer.ffn.units)
+        means = len(layer.heads) <= 1 and not any(head.scores for head in layer.heads)
+        if layer.norm_1 is not None or layer.norm_2 is None or not (plain and means):
+            return None
+    masks = {head.mask for head in model.heads}
+    if len(masks) > 1 or not model.layers or masks & {Mask.STRICT_FUTURE, Mask.STRICT_PAST}:
+        return None
+    return next(iter(masks), Mask.NONE)
 
 
 def _variables(encodings: Sequence[tuple[int, PositionFunction]]) -> dict[int, frozenset[str]]:

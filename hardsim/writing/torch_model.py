@@ -15,9 +15,9 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
 with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
 another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
 less slope |i - j| for each score; windows; sparsemax in place of softmax; norms of what is added; gated units,
-(f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and the scale, 1/temperature, are functions of i and
-n, computed exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the
-model.
+(f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Layers that config.json calls an encoder are an nn.TransformerEncoder
+with its own LayerNorm. Position encodings and the scale, 1/temperature, are functions of i and n, computed exactly
+(log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
 """
 
 import json
@@ -133,7 +133,9 @@ class SoftTransformer(Parameters):
         super().__init__(tensors, "", names)
         self.config, self.before, self.after = config, config["before"], config["after"]
         self.sets, self.names = "propositions" in config, config.get("tokens", config.get("propositions"))
-        self.layers = nn.ModuleList(SoftLayer(one, tensors, f"layers.{k}.") for k, one in enumerate(config["layers"]))
+        layers = [SoftLayer(one, tensors, f"layers.{k}.") for k, one in enumerate(config["layers"])]
+        self.encoder = encoder_of(layers, self.embedding.shape[1], tensors) if "encoder" in config else None
+        self.layers = nn.ModuleList(layers if self.encoder is None else [])
         self.final_norm = norm_of(config.get("final_norm"), tensors, "final_norm.")
         self.embedding_norm = norm_of(config.get("embedding_norm"), tensors, "embedding_norm.")
         self.step = Parameters(tensors, "transform.", "weight bias cap")
@@ -170,6 +172,8 @@ class SoftTransformer(Parameters):
         for layer in self.layers:
             scales = [self.numbers([value(head.scale, at, n) for at in i])[:, None] for head in layer.heads]
             x = layer(x, beside, scales, [self.seen(head.mask, m, head.config.get("window")) for head in layer.heads])
+        if self.encoder is not None:
+            x = self.encoder(x.transpose(0, 1), mask=~self.seen(self.config["encoder"], m)).transpose(0, 1)
         x = self.final_norm(x)
         x = x.mean(1, keepdim=True) if self.config["at"] == "mean" else x
         if "transform" in self.config:
@@ -194,6 +198,31 @@ class SoftTransformer(Parameters):
         places = {"first": [start], "last": [-1], "start": [0], "mean": [0]}
         each = list(range(start, tokens.shape[1] - len(self.after)))
         return self(tokens)[0, places.get(self.config["at"], each)]
+
+
+def encoder_of(layers: Sequence[SoftLayer], d: int, tensors: Mapping[str, Tensor]) -> Any:
+    """Return layers as an encoder: means (queries and keys are 0), hidden units, and a norm after both."""
+    made, dtype = [], tensors["embedding"].dtype
+    for one in layers:
+        width = 1 if one.mlp is None else one.mlp.w_in.shape[1]
+        layer: Any = nn.TransformerEncoderLayer(
+            d, 1, width, dropout=0.0, layer_norm_eps=one.norm_2.epsilon, dtype=dtype
+        )
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                parameter.zero_()
+            for head in one.heads:
+                layer.self_attn.in_proj_weight[2 * d :] = (head.w_v @ head.w_o).T
+            layer.self_attn.out_proj.weight.copy_(torch.eye(d, dtype=dtype))
+            if one.mlp is not None:
+                layer.linear1.weight.copy_(one.mlp.w_in.T)
+                layer.linear2.weight.copy_(one.mlp.w_out.T)
+            layer.norm2.weight.fill_(1.0)
+        layer.norm1 = nn.Identity()
+        made.append(layer)
+    encoder = nn.TransformerEncoder(made[0], len(made), enable_nested_tensor=False)
+    encoder.layers = nn.ModuleList(made)
+    return encoder.eval()
 
 
 def activated(kind: str, z: Tensor, cap: Tensor | None) -> Tensor:
