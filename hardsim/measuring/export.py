@@ -36,7 +36,7 @@ from hardsim.targets.exported import config_json, layout_of, transformer_of
 from hardsim.targets.external import External
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.network_outputs import NetworkEngine
+from hardsim.targets.network_outputs import NetworkEngine, OutputBounds
 from hardsim.targets.opening import of_document
 from hardsim.targets.result import FLOAT64, InputKind, InputName, ModelFacts, Word
 from hardsim.targets.subject import Subject
@@ -211,11 +211,25 @@ class NetworkExport(Export):
     def _engine(self) -> NetworkEngine:
         return NetworkEngine(self.target.network)
 
+    @cached_property
+    def _in_balls(self) -> dict[Word, OutputBounds | None]:
+        """Bounds of the outputs on words that float64 leaves open, since each number format asks again."""
+        return {}
+
     def answers(self, words: Sequence[Word], read: Reader) -> list[Any]:
-        """Return the answers of the exact network on words of one length; None for a word without an answer."""
+        """Return the answers of the exact network on words of one length; None for a word without an answer. Balls
+        decide where float64 does not."""
         tokens = range(self.target.network.readout.length(len(words[0])))
         found = self._engine.enclosures(words, tokens)
-        return [None] * len(words) if found is None else [read(low, high) for low, high in zip(*found, strict=True)]
+        ends: Iterable[Any] = [(None, None)] * len(words) if found is None else zip(*found, strict=True)
+        answers = [None if low is None else read(low, high) for low, high in ends]
+        for place, word in enumerate(words):
+            if answers[place] is None:
+                if word not in self._in_balls:
+                    self._in_balls[word] = self._engine.alone(word, tokens, lambda a, b: read(a[0], b[0]) is not None)
+                alone = self._in_balls[word]
+                answers[place] = None if alone is None else read(alone.low[0], alone.high[0])
+        return answers
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hardsim.targets.network_outputs import NetworkEngine
 from tests.cli.conftest import Cli, written
 from tests.support.external import hooked_folder
 
@@ -133,3 +135,39 @@ def test_every_row_names_its_reference(hardsim: Cli, name: str, reference: str) 
     rows = [line for line in found.out.splitlines() if re.match(r"(float|bfloat)\S+ +\d", line)]
     assert len(rows) == 4
     assert all(reference in line for line in rows)
+
+
+def test_balls_answer_words_that_float64_leaves_open(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exact network is the reference. Each word is run in balls once, for all formats."""
+    hooked_folder(tmp_path / "net", -0.33333)
+    arguments = (
+        "precision",
+        tmp_path / "net",
+        "--dtype",
+        "bfloat16",
+        "--dtype",
+        "float16",
+        "--max-n",
+        "3",
+        "--json",
+        "-",
+    )
+    expected = hardsim(*arguments).result["rows"]
+    alone, tried = NetworkEngine.alone, list[tuple[str, ...]]()
+
+    def counted(engine: NetworkEngine, word: tuple[str, ...], *more: Any) -> Any:
+        tried.append(word)
+        return alone(engine, word, *more)
+
+    def unknown(engine: NetworkEngine, words: Any, places: Any) -> Any:
+        found = np.full((len(words), len(places), 1), np.inf)
+        return -found, found
+
+    monkeypatch.setattr(NetworkEngine, "alone", counted)
+    monkeypatch.setattr(NetworkEngine, "enclosures", unknown)
+    found = hardsim(*arguments).result["rows"]
+    assert {row["reference"] for row in found} == {"exact network"}
+    assert found == expected
+    assert len(tried) == len(set(tried)) > 0
