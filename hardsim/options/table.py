@@ -338,8 +338,8 @@ class Request:
         the same report.""")
     plot: str | None = option("--plot PATH", brief="trace bound", kind=kinds.PATH, keyword="trace")("""
         Draw a picture: .svg, .png or .pdf, for `trace` also .html. Of `bound` it shows the results against n; of
-        `trace` attention maps, hard beside soft, and the .html is a page to step through. All but .html need
-        matplotlib, the extra plot.""")
+        `trace` attention maps, hard beside soft, and the .html is a page to step through. All but the .svg and .html
+        of `trace` need matplotlib, the extra plot.""")
     head: list[str] | None = console("--head NAME", brief="trace")(
         "Show one head only, position by position. There may be several."
     )

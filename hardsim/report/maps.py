@@ -19,14 +19,18 @@ from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
+from hardsim.report.map_svg import Axis, Pair, svg
 from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible
 
-PAGE = ".html"
+PAGE, SVG = ".html", ".svg"
 MOST_DRAWN = 24
 """Largest number of heads in one picture."""
 LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
 """Largest number of characters of a symbol on an axis, and of the title of a map."""
+LONGEST_WORD, LONGEST_PURPOSE = 80, 90
+"""Largest number of characters of a word above a picture, and of a title that says what a head computes."""
+HALF = 0.5
 CELL, LEAST_SIDE = 0.16, 2.2
 """Size of a position in inches, and the least side of a map in inches."""
 FEW = 24
@@ -48,7 +52,7 @@ def require_map(path: str) -> None:
     if not path.endswith((*FORMATS, PAGE)):
         message = f"--plot {path}: unknown picture format"
         raise InputError(message, "Give a name that ends in .svg, .png, .pdf or .html.")
-    if not path.endswith(PAGE):
+    if not path.endswith((PAGE, SVG)):
         require_drawable()
 
 
@@ -62,10 +66,39 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
     if len(heads) > MOST_DRAWN:
         message = f"a picture has room for {MOST_DRAWN} heads, but there are {len(heads)}"
         raise InputError(message, "Choose some with --head, or draw them all as an .html page.")
-    return maps(result, heads, format_of(path))
+    return picture_of(result, heads) if path.endswith(SVG) else maps(result, heads, format_of(path))
 
 
 # ---- pictures ----
+
+
+def picture_of(result: TraceResult, heads: Sequence[TraceHead]) -> str:
+    """Return an SVG with a pair of maps for each head, hard attention and softmax."""
+    symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
+    size, first = len(symbols), result.first
+    numbers = {k: str(k + first) for k in range(size) if numbered(k, size, first)}
+    return svg(_lines(result), [_pair(head) for head in heads], Axis(symbols, numbers, size <= FEW))
+
+
+def _lines(result: TraceResult) -> list[str]:
+    """Return what stands above a picture: the input with its word, and the answers."""
+    answers = result.answers
+    texts = {True: "softmax answers as it should", False: "softmax answers wrongly", None: "not compared"}
+    agree = texts[answers.agree] if answers.decided else "softmax reaches no answer"
+    word = shortened(visible(shown_word(result.word, result.word)), LONGEST_WORD)
+    return [f"{shortened(visible(result.input), LONGEST_WORD)}: {word}", f"{agree}; {visible(result.model.summary)}"]
+
+
+def _pair(head: TraceHead) -> Pair:
+    about = f": {head.purpose}" if head.purpose else ""
+    title = shortened(visible(f"layer {head.layer}, {head.name}{about}"), LONGEST_PURPOSE)
+    soft = [[None if one is None else float(one) for one in row] for row in head.weights]
+    held = [
+        sum(one or 0 for one, at in zip(row, hard, strict=True) if at)
+        for row, hard in zip(soft, head.hard, strict=True)
+    ]
+    framed = [place for place, share in enumerate(held) if share < HALF and any(soft[place])]
+    return Pair(title, head.hard, soft, framed)
 
 
 def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:

@@ -2,7 +2,6 @@
 shipped is right.
 """
 
-import base64
 import hashlib
 import io
 import re
@@ -16,7 +15,6 @@ from docs.site import gallery
 from tests.cli.conftest import Cli, written
 from tests.reading.test_tracr import SHARED, WRONG, needs_shared
 
-IMAGE = re.compile(r"data:image/png;base64,\s*([A-Za-z0-9+/=\s]+)\"")
 PICTURES = [command[command.index("--plot") + 1] for command in gallery.commands()]
 
 
@@ -28,10 +26,7 @@ def pixels(data: bytes) -> str:
 
 def content(path: Path) -> str:
     """Return the content of a picture, independent of compression."""
-    if path.suffix == ".png":
-        return pixels(path.read_bytes())
-    text = IMAGE.sub(lambda found: pixels(base64.b64decode(found[1])), path.read_text(encoding="utf-8"))
-    return re.sub(r'\bimage[0-9a-f]{10}"', '"', text)
+    return pixels(path.read_bytes()) if path.suffix == ".png" else path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -55,7 +50,6 @@ def test_every_picture_is_drawn_shown_and_small() -> None:
 def test_a_picture_that_is_changed_is_seen(tmp_path: Path) -> None:
     (one, *_) = sorted(gallery.GALLERY.glob("*.svg"))
     text = one.read_text(encoding="utf-8")
-    assert len(IMAGE.findall(text)) >= 2
     assert content(written(tmp_path / "a.svg", text)) == content(one)
     assert content(written(tmp_path / "b.svg", text.replace("hard", "herd"))) != content(one)
 

@@ -4,16 +4,18 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 import hardsim as api
-from hardsim.report import maps
+from hardsim.report import map_svg, maps
 from tests.cli.conftest import Cli
 from tests.support.attention_models import with_head, write
 from tests.support.external import hooked_folder
@@ -109,7 +111,8 @@ def test_positions_are_numbered_and_short_symbols_stand_upright(hardsim: Cli, tm
     # sequence, the only symbol that is turned (about the origin; titles of axes are turned about their middles).
     assert [shown.count(str(number)) for number in range(8)] == [4] * 7 + [0]
     assert (shown.count("BOS"), shown.count("]")) == (4, 4)
-    assert text.count("rotate(-90)") == 2
+    # The titles of the upright axes are turned as well.
+    assert text.count("rotate(-90 ") == 2 + 2
     assert [maps.numbered(k, 13, 1) for k in range(6)] == [True, False, False, False, True, False]
 
 
@@ -123,8 +126,8 @@ def test_many_pairs_of_maps_stand_beside_each_other(tmp_path: Path) -> None:
         assert text.count(">reads (query)<") == 2 * (len(heads) if heads else 7)
     (width, height), (same, double), (wide, high) = sizes
     assert same == width
-    assert double > 1.8 * height
-    assert wide == 2 * width
+    assert double > 1.7 * height
+    assert wide >= 2 * width - 100
     assert high < 1.6 * wide
 
 
@@ -133,7 +136,7 @@ def test_many_pairs_of_maps_stand_beside_each_other(tmp_path: Path) -> None:
 def test_cells_have_lines_between_them_while_they_are_large(tmp_path: Path, count: int, ruled: int) -> None:
     api.load("since").trace("a" * count, plot=tmp_path / "x.svg")
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
-    assert len(re.findall(r"stroke: #ffffff; stroke-width: 0.4", text)) == ruled
+    assert text.count('stroke="#ffffff" stroke-width="0.4"') == ruled
 
 
 def test_nothing_is_drawn_of_many_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +147,48 @@ def test_nothing_is_drawn_of_many_heads(tmp_path: Path, monkeypatch: pytest.Monk
     assert not list(tmp_path.iterdir())
     model.trace("()", plot=tmp_path / "x.svg", head="ok: none")
     assert (tmp_path / "x.svg").exists()
+
+
+def test_an_svg_needs_no_matplotlib(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    hardsim("trace", "since", "cba", "--plot", tmp_path / "x.svg").exits(0)
+    hardsim("trace", "since", "cba", "--plot", tmp_path / "x.png").refused("needs matplotlib, which is not installed")
+
+
+def test_an_svg_says_what_is_wrong_and_frames_it(hardsim: Cli, tmp_path: Path) -> None:
+    """At the constant temperature 1 the sixth to eighth query give the key that hard attention reads less than half."""
+    target = tmp_path / "x.svg"
+    hardsim("trace", "since", "--regime", "none", "cbaacbaa", "--plot", target).exits(1)
+    picture = ElementTree.fromstring(target.read_bytes())
+    texts = ["".join(one.itertext()) for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "since: cbaacbaa"
+    assert texts[1].startswith("softmax answers wrongly; ")
+    assert map_svg.LEFT_ALONE in texts
+    assert "layer 1, S4.read: a S b, read at the last position with !a | b" in texts
+    frames = [one for one in picture.iter() if one.get("stroke") == map_svg.MARK]
+    assert len(frames) == 3
+    hardsim("trace", "since", "cbaacbaa", "--plot", target).exits(0)
+    assert map_svg.LEFT_ALONE not in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("share", [Fraction(k, 8) for k in range(9)])
+def test_colours_are_those_of_cividis(share: Fraction) -> None:
+    from matplotlib import colormaps
+
+    exact = colormaps["cividis"](float(share))[:3]
+    found = [int(map_svg.colour(float(share))[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    assert max(abs(one - other) for one, other in zip(exact, found, strict=True)) < 0.02
+
+
+def test_the_cells_of_a_map_are_its_weights(tmp_path: Path) -> None:
+    """The areas of the paths of each colour are the numbers of cells of that colour."""
+    rows: list[list[float | None]] = [[1.0, None, None], [0.5, 0.5, None], [0.25, 0.25, 0.5]]
+    text = map_svg.svg(["t"], [map_svg.Pair("p", rows, rows, ())], map_svg.Axis("abc", {0: "1"}, False))
+    found = dict.fromkeys(map(map_svg.colour, (1, 0.5, 0.25)), 0.0)
+    for shade, path in re.findall(r'<path fill="(#\w+)" d="([^"]*)"', text):
+        for width, height in re.findall(r"h([\d.]+)v([\d.]+)", path):
+            found[shade] += float(width) * float(height) / map_svg.CELL**2
+    assert list(found.values()) == [2, 6, 4]
 
 
 HOSTILE = "alphabet: a </script><b> [/b]\nH(a -> O '</script><b>')\n"
@@ -160,6 +205,9 @@ def test_a_page_is_one_file_in_which_nothing_is_read_as_html(hardsim: Cli, tmp_p
     source.write_text(HOSTILE, encoding="utf-8")
     hardsim("trace", source, "a </script><b> [/b] a", "--plot", target)
     text = target.read_text(encoding="utf-8")
+    hardsim("trace", source, "a </script><b> [/b] a", "--plot", tmp_path / "x.svg")
+    found = [one.text or "" for one in ElementTree.parse(tmp_path / "x.svg").iter()]
+    assert any(one.startswith("</scr") for one in found)
     assert text.count("</script>") == 1
     assert "<b>" not in text
     assert not re.search(r"""(src|href)=|https?://|@import|url\(""", text)

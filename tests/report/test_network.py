@@ -89,7 +89,7 @@ def test_a_mismatch_on_the_empty_word_is_reported_as_one() -> None:
         "expected: {a}; network: {b}",
     ]
     assert "wrong the first wrong length found is 0" in lines
-    assert not any("hardsim trace" in line for line in lines)
+    assert [line for line in lines if "hardsim trace" in line] == ["hardsim trace net '' --against D2.spec"]
     assert EMPTY_WRONG.summary == "REFUTED net: the network is wrong on the empty word: (empty)"
     found = valid(EMPTY_WRONG)
     assert (found["first_wrong"], found["mismatch"]["word"]) == (0, [])
