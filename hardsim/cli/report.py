@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import chdir
+from contextlib import chdir, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
@@ -20,6 +20,7 @@ import typer
 
 from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.result import CheckResult
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.check import Work
@@ -33,6 +34,7 @@ from hardsim.examples import located
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.options.table import ALL, OPTIONS, Request
 from hardsim.program.file import definitions
 from hardsim.proving.prove import ProofResult, confirmed, plan_proof
@@ -126,6 +128,15 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
     return found
 
 
+def _wrong_word(check: CheckResult, subject: Subject | External) -> TraceResult | None:
+    """Return the trace of the word on which the answers differ; None if there is none, or it has no trace."""
+    if check.mismatch is None:
+        return None
+    with suppress(InputError, Undecided):
+        return trace_target(subject, check.mismatch.word)
+    return None
+
+
 @dataclass
 class _Parts:
     """Finds all results of one subject after the other."""
@@ -138,14 +149,17 @@ class _Parts:
     def network(self, subject: External) -> None:
         """Check an external network, which has no hard attention and no proof."""
         self.work.network(subject)
-        self.parts.append(Part(self.current.results[-1], subject.alphabet))
+        check = self.current.results[-1]
+        self.parts.append(Part(check, subject.alphabet, wrong=_wrong_word(check, subject)))
 
     def subject(self, subject: Subject) -> None:
         """Check, prove and bound a formula in a regime, a program or a model. A missing proof or bound becomes a
         remark."""
         current = self.current
         self.work.check(subject)
-        part = Part(current.results[-1], subject.alphabet, definitions=definitions_of(subject))
+        check = current.results[-1]
+        wrong = _wrong_word(check, subject)
+        part = Part(check, subject.alphabet, definitions=definitions_of(subject), wrong=wrong)
         # A wrong network needs no proof; its bounds may still explain the failure.
         if part.check.agreed and not current.interrupted:
             part = replace(part, proof=self._tried("no argument for every length", subject, self._proof))
@@ -292,7 +306,7 @@ def _write(draft: Path, arguments: list[str], found: ReportRun) -> None:
         require_drawable()
     except InputError as error:
         drawable = False
-        note(f"the page has no pictures: {error.message}. {error.hint}")
+        note(f"the page has no pictures of bounds: {error.message}. {error.hint}")
     texts = {PAGE: page.render(found.parts, origin, drawable), PAPER: latex.render(found.parts, origin)}
     with refusing_at(draft):
         for name, text in texts.items():

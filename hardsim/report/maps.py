@@ -93,12 +93,18 @@ def _pair(head: TraceHead) -> Pair:
     about = f": {head.purpose}" if head.purpose else ""
     title = shortened(visible(f"layer {head.layer}, {head.name}{about}"), LONGEST_PURPOSE)
     soft = [[None if one is None else float(one) for one in row] for row in head.weights]
-    held = [
-        sum(one or 0 for one, at in zip(row, hard, strict=True) if at)
-        for row, hard in zip(soft, head.hard, strict=True)
-    ]
-    framed = [place for place, share in enumerate(held) if share < HALF and any(soft[place])]
-    return Pair(title, head.hard, soft, framed)
+    return Pair(title, head.hard, soft, framed_rows(head))
+
+
+def framed_rows(head: TraceHead) -> list[int]:
+    """Return the places of the queries that give less than half of their softmax weight to what hard attention
+    reads."""
+    found = []
+    for place, (row, hard) in enumerate(zip(head.weights, head.hard, strict=True)):
+        share = sum(float(one or 0) for one, at in zip(row, hard, strict=True) if at)
+        if share < HALF and any(row):
+            found.append(place)
+    return found
 
 
 def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:

@@ -11,7 +11,9 @@ from html import escape
 from itertools import groupby
 
 from hardsim.measuring.bound import BoundResult
+from hardsim.measuring.trace import TraceResult
 from hardsim.report.blocks import Block, Copied, Fact, Line, Table
+from hardsim.report.maps import MOST_DRAWN, framed_rows, picture_of
 from hardsim.report.parts import AGAIN, DECIMALS, Making, Part
 from hardsim.report.plot import draw
 from hardsim.report.screen import MATHS
@@ -33,8 +35,13 @@ th, td { padding: .15rem .6rem; text-align: right } .left { text-align: left }
 .proof { padding-left: 1rem } .proof::after { content: "\\220e"; display: block; text-align: right }
 .green { color: #00694b } .red { color: #a4000f } .yellow { color: #7a5500 }
 td code { white-space: pre; overflow-wrap: normal }
-svg { width: 100%; height: auto }
-@media print { body { max-width: none } .wide { overflow: visible } }
+svg:not(.maps) { width: 100%; height: auto }
+@media print { body { max-width: none } .wide { overflow: visible } .maps { max-width: 100%; height: auto } }
+@media screen and (prefers-color-scheme: dark) {
+  body { color: #e6e6e6; background: #141414 } h2 { border-color: #e6e6e6 } dt { color: #a8a8a8 }
+  pre { background: #262626 } a { color: #7ab8ff } svg { background: #fff } .theorem { background: #17222c }
+  .green { color: #4ac26b } .red { color: #ff7b72 } .yellow { color: #d4a72c }
+}
 """
 HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -57,7 +64,9 @@ def render(parts: Sequence[Part], origin: Making, drawable: bool) -> str:
         )
         body.append(f"<ul>{''.join(items)}</ul>")
     for number, part in enumerate(parts):
-        body += [f'<h2 id="part{number}">{text(part.title)}</h2>', blocks(part.checked), *_every_length(part)]
+        body += [f'<h2 id="part{number}">{text(part.title)}</h2>', blocks(part.checked)]
+        body += [] if part.wrong is None else ["<h3>The word on which answers differ</h3>", _maps(part.wrong, number)]
+        body += _every_length(part)
         if part.bound is not None:
             body += ["<h3>Gaps, temperatures and errors</h3>", blocks(part.bounded)]
             body += [_picture(part.bound, number)] if drawable and part.bound.lengths else []
@@ -139,8 +148,19 @@ def _every_length(part: Part) -> Iterator[str]:
 
 
 def _picture(result: BoundResult, number: int) -> str:
-    """Return the picture of a bound report as SVG. Its identifiers get the number of the part, because all pictures of
-    a page share one name space."""
-    drawn = draw([result]).decode("utf-8")
-    inner = drawn[drawn.index("<svg") :]
-    return re.sub(r'( id="|"#|url\(#)', rf"\g<1>part{number}-", inner)
+    return _inner(draw([result]).decode("utf-8"), f"part{number}-")
+
+
+def _maps(result: TraceResult, number: int) -> str:
+    """Return the attention maps of a word, first those of heads where softmax leaves hard attention, as many as a
+    picture may have. They are not enlarged."""
+    framed = [head for head in result.heads if framed_rows(head)]
+    chosen = (framed or list(result.heads))[:MOST_DRAWN]
+    inner = _inner(picture_of(result, chosen), f"word{number}-")
+    return '<div class="wide">' + inner.replace("<svg ", '<svg class="maps" ', 1) + "</div>"
+
+
+def _inner(drawn: str, prefix: str) -> str:
+    """Return a picture as a part of a page. Its identifiers get a prefix, because all pictures of a page share one name
+    space."""
+    return re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{prefix}", drawn[drawn.index("<svg") :])

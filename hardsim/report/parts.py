@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hardsim.campaign.result import CheckResult
 from hardsim.lang.valuations import Alphabet, Valuations, alphabet_text
 from hardsim.measuring.bound import BoundResult
+from hardsim.measuring.trace import TraceResult
 from hardsim.program.regimes import LAYER_NORM
 from hardsim.proving.prove import ProofResult
 from hardsim.report.blocks import Block, Blocks, Table, blocks_of
@@ -38,6 +39,8 @@ class Part:
     bound: BoundResult | None = None
     definitions: tuple[str, ...] = ()
     """The lines of the checked file that define something, or its own predicates."""
+    wrong: TraceResult | None = None
+    """The trace of the word on which the answers differ, if they do on one."""
 
     @property
     def title(self) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import chdir
 from hashlib import sha256
@@ -18,7 +19,7 @@ from hardsim.files import PARTIAL, Folder
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
 from hardsim.version import __version__
-from tests.cli.conftest import SINCE, interrupt, written
+from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.report.test_latex import compiled
 from tests.support.documents import VALIDATOR
 from tests.support.language import InputError, formulas_directory
@@ -134,8 +135,8 @@ def test_a_theorem_says_what_the_predicates_of_its_formula_are(hardsim: Any, tmp
 
 def test_exit_codes(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
     outcome = hardsim("report", since, "--regime", "none", "--max-n", "2", "-o", tmp_path / "one")
-    outcome.exits(1, "REFUTED", "\nbc\n").says("note: the page has no pictures: no pen. Buy one.")
-    assert "<svg" not in (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
+    outcome.exits(1, "REFUTED", "\nbc\n").says("note: the page has no pictures of bounds: no pen. Buy one.")
+    assert (tmp_path / "one" / "index.html").read_text(encoding="utf-8").count("<svg") == 1
     hardsim("replay", tmp_path / "one").clean("IDENTICAL")
     model = formulas_directory() / "tieless_until_7.ahat.json"
     outcome = hardsim("report", model, "--max-n", "1", "--all-n", "-o", tmp_path / "two")
@@ -488,3 +489,19 @@ def test_differences_have_places() -> None:
     assert len(list(differences(Decimal("0.10000000000000000001"), Decimal("0.1")))) == 1
     for one, other in ((True, 1), ("1", 1), (None, "null"), ("nothing", MISSING), ([], {})):
         assert list(differences(one, other)) == [("", one, other)]
+
+
+def test_a_report_shows_the_word_on_which_answers_differ(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without matplotlib too. Its identifiers are its own, and nothing is shown of a network that is right."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    hardsim("report", "since", "--regime", "none", "--max-n", "3", "-o", tmp_path / "wrong").exits(1)
+    page = (tmp_path / "wrong" / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    picture = page[page.index("<svg") : page.index("</svg>")]
+    assert "since.ltl: bc<" in picture
+    assert "softmax answers wrongly" in picture
+    assert re.findall(r' id="([^"]*)"', picture) == re.findall(r"url\(#([^)]*)\)", picture)[:1] == ["word0-unseen"]
+    hardsim("report", "since", "--max-n", "3", "-o", tmp_path / "right").exits(0)
+    assert "<svg" not in (tmp_path / "right" / "index.html").read_text(encoding="utf-8")
