@@ -39,6 +39,8 @@ IN_BALLS = 256
 ALONE, LONGEST_ALONE = 64, 256
 """Cost of a word that no batch in float64 has, relative to one in a batch, and the most symbols of such words on
 average."""
+WHOLE_ALONE = 62
+"""WHOLE for such words: those over two symbols to length 5. Each takes some milliseconds in rationals."""
 COORDINATES = 16
 """Number of coordinates that cost as much as a head or layer. They count for a network with a temperature for each
 length, all of whose coordinates are computed."""
@@ -71,12 +73,11 @@ class Confirmation(Record):
         return f"{message}{', interrupted' * self.partial}"
 
 
-def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
-    """Return the lengths from `min_n` on that have at most `WHOLE` words together over an alphabet of `size`
-    symbols."""
+def first_lengths(size: int, min_n: int, max_n: int, most: int = WHOLE) -> list[int]:
+    """Return the lengths from `min_n` on that have at most `most` words together over an alphabet of `size` symbols."""
     lengths = range(min_n, max_n + 1)
     totals = zip(lengths, accumulate(count_words(size, n) for n in lengths), strict=True)
-    return [n for n, words in takewhile(lambda total: total[1] <= WHOLE, totals)]
+    return [n for n, words in takewhile(lambda total: total[1] <= most, totals)]
 
 
 def affordable(expected: Sequence[int], weight: int) -> list[int]:
@@ -112,7 +113,7 @@ def confirm(
     word on which hard attention differs from the program. A KeyboardInterrupt ends the run early. Raises Contradiction
     with the word, if an answer contradicts the proof."""
     run = _Words(subject, networks, heads_only)
-    whole = first_lengths(len(subject.alphabet), min_n, max_n)
+    whole = first_lengths(len(subject.alphabet), min_n, max_n, WHOLE_ALONE if run.alone else WHOLE)
     between = [2**power for power in range(max_n.bit_length()) if min_n < 2**power < max_n]
     if networks is not None:  # not every length between the first and the last need be proved
         whole = list(takewhile(networks.__contains__, whole))
@@ -151,8 +152,8 @@ class _Words:
             wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
         self.weight = (len(program.heads) + len(program.layers)) * (2 if heads_only else 1) + wide
         # Without float64 every word is run by itself.
-        alone = subject.program.weighting is not SoftWeighting.SOFTMAX or subject.program.normed
-        self.each, self.balls = (ALONE, MOST * LONGEST_ALONE) if alone else (1, IN_BALLS)
+        self.alone = subject.program.weighting is not SoftWeighting.SOFTMAX or subject.program.normed
+        self.each, self.balls = (ALONE, MOST * LONGEST_ALONE) if self.alone else (1, IN_BALLS)
         self.wrong: Mismatch | None = None
 
     def room(self, n: int) -> int:
