@@ -419,7 +419,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
     Arith: st.sampled_from([parse_arith("1/(8*n^4)"), parse_arith("1/log(n+1)")]),
     LengthTable: st.just(LengthTable((Fraction(1, 2),))),
     Mapping: st.just({}),
-    dict: st.none(),
+    dict: st.just({}),
 }
 
 
@@ -440,7 +440,9 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
                 return st.just("0a" * 32)
     arguments = get_args(base)
     if get_origin(base) in (Union, UnionType):
-        return st.one_of([values(one) for one in arguments])
+        # A table that may be null is null: `{}` does not meet the schema of each.
+        own = [one for one in arguments if "dict" not in repr(one) or NoneType not in arguments]
+        return st.one_of([values(one) for one in own])
     if get_origin(base) is tuple:
         return st.lists(values(arguments[0]), min_size=2 * (arguments[-1] is not Ellipsis), max_size=2).map(tuple)
     if isinstance(base, type) and issubclass(base, Record):

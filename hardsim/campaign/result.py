@@ -669,6 +669,8 @@ class ConstantReach(Record):
     """A length at or beyond that of the shortest wrong word; null where `farther_beta` is null."""
     farther_beta: Exact | None = None
     """A larger beta at which every word up to length `farther_n` is proved right; null: none was found."""
+    layer_norm: bool = False
+    """True: regime `layer-norm`, at temperature 1, has a construction for the formula, right at every length."""
 
     @property
     def summary(self) -> str:
@@ -686,7 +688,8 @@ class ConstantReach(Record):
             parts.append(f"If an earlier symbol can decide the answer at every length, {limit}")
         else:
             parts.append(limit[0].upper() + limit[1:])
-        parts.append("Formulas of counts are right at every length at temperature 1 with --regime layer-norm.")
+        if self.layer_norm:
+            parts.append("At temperature 1 --regime layer-norm is right at every length.")
         return " ".join(parts)
 
 

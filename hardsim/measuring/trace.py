@@ -243,8 +243,7 @@ class TraceResult(Record):
         found = list[list[str]]()
         for head in (head for head in self.heads if head.layer == layer):
             found += head.rows
-            for place, out in enumerate(head.outputs):
-                read = [one.hard[place] for one in head.reads]
+            for out, *read in zip(head.outputs, *(one.hard for one in head.reads), strict=False):
                 if out in erased and any(read):
                     found.append([f"  adds to {out}", *map(short, read)])
         return found + [row for value in values for row in value.rows]

@@ -27,13 +27,14 @@ from itertools import takewhile
 from typing import TypeVar
 
 from hardsim.campaign.result import CheckResult, ConstantReach, Verdict
-from hardsim.errors import HardsimError
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.errors import HardsimError, InputError
 from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind
-from hardsim.program.regimes import NAMED
+from hardsim.program.regimes import LAYER_NORM, NAMED
 from hardsim.proof.formulas.network import prove
 from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.sharpness import OneNetwork
@@ -73,6 +74,7 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         farther_n = min(2 * wrong, max(LONGEST, wrong))
         farther_beta = _farther(subject, budget, farther_n)
     return ConstantReach(
+        layer_norm=_countable(core),
         beta=budget.beta,
         right_to=to,
         proved=proved,
@@ -288,3 +290,12 @@ def _circles(nodes: set[N], following: Mapping[N, set[N]]) -> set[N]:
         waiting.subtract(inside[node])
         ends += [one for one in inside[node] if not waiting[one]]
     return left
+
+
+def _countable(core: Core) -> bool:
+    """Return True if regime `layer-norm` has a construction for a formula."""
+    try:
+        lower(core, LAYER_NORM)
+    except InputError:
+        return False
+    return True

@@ -109,3 +109,10 @@ def test_a_condition_is_stated_where_the_limit_is_not_decided() -> None:
     found = reach("#L[a] > #L[b]", 4, regime="none")
     assert found.limited is None
     assert "If an earlier symbol can decide the answer at every length, no constant beta reaches" in found.summary
+
+
+def test_the_regime_of_counts_is_named_where_it_applies() -> None:
+    assert reach("#L[a] > #L[b] & #L[a] > 2", 3, regime="none").layer_norm
+    assert "--regime layer-norm" in reach("#L[a] > #L[b] & #L[a] > 2", 3, regime="none").summary
+    assert not reach("b S a", 3, regime="none").layer_norm
+    assert "layer-norm" not in reach("b S a", 3, regime="none").summary

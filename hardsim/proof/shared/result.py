@@ -198,7 +198,7 @@ class SecondProof(Record):
     @property
     def summary(self) -> str:
         """`proved`, with the size of the automaton, or `not made` with the reason."""
-        if self.reason is not None:
+        if self.states is None:
             return f"not made: {self.reason}"
         return f"proved, with an automaton of {self.states:,} state{'s' * (self.states != 1)}"
 
