@@ -90,6 +90,16 @@ def rejection_text(found: RocqCheck | None) -> str:
     return f"Rocq {found.coqc} rejects the theorem in {found.folder} ({found.reason}); the proof by hardsim stands"
 
 
+def _ending_text(subject: External, result: NetworkProof) -> str:
+    """Return the text that a proof does not reach every length that an external network can read; empty if it does, or
+    if the network is wrong."""
+    longest, proved = subject.longest, result.prefix_proof.proved_to or 0
+    if result.verdict is not Verdict.PROVED or (longest is not None and proved >= longest):
+        return ""
+    end = "which has no table of positions" if longest is None else f"whose positions have room for {longest:,} symbols"
+    return f"--all-n was given, but the proof about {subject.name}, {end}, covers words of at most {proved:,} symbols"
+
+
 @dataclass
 class _Work:
     """Proves subjects one after the other, and prints each result as soon as it is known."""
@@ -128,7 +138,8 @@ class _Work:
             if longest < result.max_n and undecided is False:
                 text = f"every word is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
                 current.remark(subject.name, None, text)
-            current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message)
+            weaker = _ending_text(subject, result) if current.request.all_n and not undecided else ""
+            current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message, weaker)
         if self.targets and not current.interrupted:
             self._certify(subject, result)
 

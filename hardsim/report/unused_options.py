@@ -66,14 +66,13 @@ def _of_command(command: str, request: Request, one: Input) -> Iterator[tuple[st
     """Yield fields of options that would change nothing for an input of this command, separated by spaces, each
     group with the reason."""
     if command == "prove" and one.is_network:
-        yield "all_n", "a proof about an external network ends with its table of positions, or at --max-n"
         yield "min_n search", "a proof about an external network covers all shorter prefixes, and tries no words"
         yield "heads_only", "an external network has no specification of its heads"
         yield "exhaustive samples seed", "a proof tries no words"
     elif command == "prove" and not one.has_formula:
         yield "heads_only", "no formula is compared: softmax is compared with hard attention"
     elif command == "report" and one.is_network:
-        yield "all_n", "a proof about an external network ends with its table of positions, or at --max-n"
+        yield "all_n", "a report runs words of an external network and proves nothing"
     elif command == "classify" and not one.has_formula:
         yield "at dialect", "the input is no formula, and a specification is read at its own position"
     elif command == "words" and request.by == "oracle" and not one.oracle_alone:

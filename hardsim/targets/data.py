@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import read_bytes
 from hardsim.lang.dataset import DataCell, DataRow, read_rows, rows_of
-from hardsim.lang.spec.meaning import ACCEPTING, accepting_name
+from hardsim.lang.spec.meaning import ACCEPTING, END, accepting_name
 from hardsim.lang.words import read_words, shown_word
 from hardsim.targets.base import digest
 from hardsim.targets.expected import MOST_LISTED
@@ -30,6 +30,8 @@ TRUE = ACCEPTING | {"1"}
 FALSE = frozenset({"reject", "rejected", "rejects", "false", "no", "negative", "invalid", "bad", "out", "0"})
 """The labels, in lower case, that say that a word is accepted, and that it is not."""
 A_TRUTH = "accept or reject, 1 or 0, true or false"
+ENDS = frozenset({END, "</s>", "<|endoftext|>", "<|end_of_text|>", "[EOS]", "<end>"})
+"""Names of the token that ends texts. A label may use any of them for the only output that has one of these names."""
 MOST_DIGITS, LONGEST_EXPONENT = 1000, 5
 """Greatest number of characters of a number in a label, and of its exponent with its sign."""
 SOME_NAMES = 3
@@ -242,11 +244,14 @@ def _outputs(external: External) -> list[str]:
 def _names(external: External) -> Label:
     """Return the reader of sets of outputs: the names separated by blanks, or a list."""
     known = dict.fromkeys(_outputs(external))
+    ends = [name for name in known if name in ENDS]
+    # A tokenizer and a specification may name the end of a word differently; two such outputs are not the same.
+    other = dict.fromkeys(ENDS.difference(known), ends[0]) if len(ends) == 1 else {}
 
     def names(cell: DataCell, word: Word) -> frozenset[str]:
         if cell.items is None and cell.text in known:
             return frozenset({cell.text})
-        found = cell.text.split() if cell.items is None else list(cell.items)
+        found = [other.get(name, name) for name in (cell.text.split() if cell.items is None else cell.items)]
         unknown = next((name for name in found if name not in known), None)
         if unknown is not None:
             listed = " ".join(list(known)[:MOST_LISTED]) + " ..." * (len(known) > MOST_LISTED)

@@ -1,8 +1,8 @@
 """Draft a specification of a network: all that its files say is filled in, and one line is left to complete.
 
 The last line is the reference: `language:` for a network that accepts words (one output above a level, or the larger of
-two), `next:` for one that predicts the next symbol, and otherwise a line for the first output. Comments above it are
-examples over the symbols of the network. Until it is written the file is refused, at this line.
+two), `next:` for one that predicts the next symbol, and otherwise a line for the first output. A network that predicts
+hidden tokens is judged where the mask stands. Comments above the last line are examples over the symbols of the network. Until it is written the file is refused, at this line.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import quoted
 from hardsim.lang.words import has_long_symbols
 from hardsim.network.dense import MARK, Network, Token
+from hardsim.network.numbers import Mask
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
 
 MOST_SYMBOLS = 64
 """The greatest number of symbols that are taken for an alphabet; a larger vocabulary is that of texts."""
 NOTE = "// "
+HIDING = ("<mask>", "[MASK]")
+"""Names of the token that stands for a hidden one."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,19 @@ def draft_of(network: Network, place: str, named: bool, marks: FolderMarks) -> S
         lines += [f"{NOTE}{marks.eos} ends texts, and the token that ends words is called {END} here"]
         network, bos = reread(network, tokens=names), END if marks.bos == marks.eos else marks.bos
         lines, marks = [*lines, _tokens(network)], replace(marks, bos=bos)
-    key, notes = _reference(network)
+    mask = _mask(network)
+    key, notes = _reference(network) if mask is None else _hidden(network)
     readout = network.readout
-    lines += _alphabet(network)
+    lines += _alphabet(network, mask)
     lines += _input(network, marks)
-    if key != "next":
+    if mask is not None:
+        lines += [
+            f"{NOTE}{mask} hides a token; the network is judged where it stands, and should find the hidden token",
+            "at: each",
+            f"decide: argmax of {' '.join(network.symbols)}",
+            f"assume: {quoted(mask)}",
+        ]
+    elif key != "next":
         lines += [f"at: {at_text(readout)}", f"decide: {decide_text(readout)}"]
     elif readout.decide == "argmax":
         lines += [
@@ -99,8 +110,26 @@ def _predicts(network: Network) -> bool:
     return network.outputs is network.tokens or {*network.symbols} <= {*map(str, network.outputs)}
 
 
-def _alphabet(network: Network) -> list[str]:
-    symbols = network.symbols
+def _mask(network: Network) -> str | None:
+    """Return the token that stands for a hidden one, if the network predicts tokens and also reads what comes after
+    them; None otherwise."""
+    if not _predicts(network) or all(head.mask is Mask.FUTURE for head in network.heads):
+        return None
+    return next((one for one in HIDING if one in network.ids and len(network.symbols) <= MOST_SYMBOLS), None)
+
+
+def _hidden(network: Network) -> tuple[str, list[str]]:
+    """Return the key of the line to complete for a network that predicts hidden tokens, and the lines before it."""
+    first, last = network.symbols[0], network.symbols[-1]
+    notes = [
+        f"{NOTE}one line for each of {listed(network.symbols)}: the words and places in which it is the hidden token",
+        f"{NOTE}{OUTPUT} {first}: Y {quoted(last)} | X {quoted(last)}",
+    ]
+    return f"{OUTPUT} {first}", notes
+
+
+def _alphabet(network: Network, mask: str | None) -> list[str]:
+    symbols = network.symbols if mask is None else (*network.symbols, mask)
     if len(symbols) <= MOST_SYMBOLS:
         return [f"alphabet: {' '.join(symbols)}"]
     return [

@@ -156,6 +156,18 @@ def test_sets_of_outputs_that_may_win(hardsim: Cli) -> None:
     hardsim("check", "net.json", "--data", data([("a", "")])).refused("data.tsv:1:3: error: the label is empty")
 
 
+def test_the_end_of_a_word_has_several_names(hardsim: Cli) -> None:
+    """A draft calls the token that ends words <eos>, whatever the folder calls it: one file of data serves both."""
+    for own, other in (("</s>", "<eos>"), ("<eos>", "</s>"), ("<|endoftext|>", "</s>")):
+        network(classifier(("a", own)))
+        plain = hardsim("check", "net.json", "--data", data([("a", "a"), ("b", own), ("ab", f"a {own}")]))
+        again = hardsim("check", "net.json", "--data", data([("a", "a"), ("b", other), ("ab", f"a {other}")]))
+        assert (again.code, again.out) == (plain.code, plain.out)
+        assert "3 labelled rows" in plain.out
+    network(classifier(("</s>", "<|endoftext|>")))
+    hardsim("check", "net.json", "--data", data([("a", "<eos>")])).refused("'<eos>' is no output of the network")
+
+
 def test_numbers(hardsim: Cli) -> None:
     found = replace(mean_of_a(Fraction(0)), readout=Readout(decide="value", level=Fraction(1, 1000)))
     pairs = [(word, Fraction(word.count("a"), len(word))) for word in WORDS]

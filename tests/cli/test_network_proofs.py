@@ -70,10 +70,21 @@ def test_several_networks_end_in_one_code(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_options_without_a_use_are_named(hardsim: Cli) -> None:
-    found = hardsim("prove", "networks/majority", "--max-n", "4", "--all-n", "--min-n", "2", "--engine", "ball").exits(
-        0
+    found = hardsim("prove", "networks/majority", "--max-n", "4", "--min-n", "2", "--engine", "ball").exits(0)
+    found.says("--min-n: not used", "--engine: not used")
+
+
+def test_a_proof_that_ends_before_the_positions_is_less_than_every_length(hardsim: Cli, tmp_path: Path) -> None:
+    hooked_folder(tmp_path / "net", TIE, 12)
+    right, wrong = (
+        written(tmp_path / f"{name}.spec", f"network: net\nalphabet: a b\noutput 0: #L[a] {name} #L[b]\n")
+        for name in (">=", ">")
     )
-    found.says("--all-n: not used", "--min-n: not used", "--engine: not used")
+    room = hardsim("prove", right, "--json", "-").result["max_n"]
+    hardsim("prove", right, "--all-n").exits(0, "PROVED").unsaid("--all-n")
+    short = hardsim("prove", right, "--all-n", "--max-n", f"{room - 1}").exits(3, "PROVED")
+    short.says(f"--all-n was given, but the proof about {right}, whose positions have room for {room} symbols, covers")
+    hardsim("prove", wrong, "--all-n").exits(1, "REFUTED").unsaid("--all-n")
 
 
 def test_the_document_of_a_proof(hardsim: Cli) -> None:

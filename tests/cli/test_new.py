@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.network.dense import Token
+from hardsim.network.dense import NetworkLayer, Token
 from hardsim.reading.network_json import network_json
 from hardsim.writing.specification import draft_of, marks_of
 from tests.cli.conftest import Cli, written
 from tests.support.external import exact, hooked_folder, mean_of_a
-from tests.support.model import Network, Readout
+from tests.support.model import Mask, Network, Readout
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +112,22 @@ def test_a_language_model_without_an_end_of_words(hardsim: Cli) -> None:
         written(Path("other.spec"), f"{text.removesuffix('next:' + chr(10))}next: /{language}/\n")
         found = hardsim("check", "other.spec")
         found.refused("other.spec:", "after some word no symbol may come next, and the network has no output <eos>")
+
+
+def test_a_network_that_predicts_hidden_tokens(hardsim: Cli) -> None:
+    """The greatest output is b where at least half of the whole word is a. A network that sees no later positions
+    predicts the next token, even if one of its tokens is called <mask>."""
+    network = language_model(("a", "b", "<mask>"))
+    assert completed(hardsim, network, "next: /(a|b)*/").endswith("\n// next: /(ab)*/\nnext:\n")
+    Path("net.spec").unlink()
+    head = replace(network.layers[0].heads[0], mask=Mask.NONE)
+    network = replace(network, layers=(NetworkLayer((head,), None),))
+    lines = "output a: #[a] < #[b] + #['<mask>']\noutput b: #[a] >= #[b] + #['<mask>']"
+    text = completed(hardsim, network, lines)
+    assert "\nalphabet: a b <mask>\ninput: *\n// <mask> hides a token; " in text
+    assert "\nat: each\ndecide: argmax of a b\nassume: '<mask>'\n// what the network" in text
+    assert "\n// one line for each of a b: " in text
+    hardsim("check", "net.spec", "--max-n", "4").clean("net.spec")
 
 
 def test_marks_of_a_configuration(hardsim: Cli) -> None:

@@ -6,10 +6,11 @@ and the kind of decision must be known before the formulas of a specification ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hardsim.errors import Span, did_you_mean
+from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.files import FileLine
@@ -38,6 +39,9 @@ END = "<eos>"
 """The output that stands for the end of a word: it is allowed next where a word of the language is complete. A network
 without it is judged by the symbols alone."""
 NOTHING = "no output would be checked"
+_PATH = re.compile(r"[^\s@]+\.(ltl|cr|srasp|re|dot|gv|jff)")
+"""The path of a file that can be a reference."""
+_OF_EXPRESSIONS = re.compile(r"[*+?\[]")
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class Question:
         if self.program is not None and line.text in self.program.vectors:
             return self._vector(scope, line, self.program, (Sort.BOOL,)), None
         if not line.text.startswith("/"):
-            return FormulaTruth(self._file(scope, formula_in(scope, line.body))), None
+            return FormulaTruth(self._file(scope, _formula(self.layout, scope, line, self.alphabet))), None
         automaton = self._automaton(_region(self.layout, line))
         domain = automaton if self.at == "last" else (first_in if self.at == "first" else extensions_of)(automaton)
         if domain.empty:
@@ -202,7 +206,7 @@ class Question:
             return self._vector(scope, line, program, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
         if numbers:
             return Value(self._file(scope, term_in(scope, line.body)))
-        return FormulaTruth(self._file(scope, formula_in(scope, line.body)))
+        return FormulaTruth(self._file(scope, _formula(self.layout, scope, line, self.alphabet)))
 
     def _vector(self, scope: Scope, line: FileLine, program: SraspProgram, sorts: Sequence[Sort]) -> Vector:
         """Return the vector of the program that a line names."""
@@ -281,8 +285,36 @@ def remarks(layout: SpecLayout, program: SraspProgram | None, alphabet: Alphabet
         known = program is not None and line.text in program.vectors
         if not known and not line.text.startswith(("/", FILE)):
             # only to raise errors, and to collect notes in the scope
-            formula_in(scope, line.body)
+            _formula(layout, scope, line, alphabet)
     return (*notes, *scope.notes)
+
+
+def _formula(layout: SpecLayout, scope: Scope, line: FileLine, alphabet: Alphabet) -> Node:
+    """Return the formula of a line. Raises SourceError, with the way to write the path of a file or a regular
+    expression if the line looks like one."""
+    try:
+        return formula_in(scope, line.body)
+    except SourceError as error:
+        name = line.name if line not in layout.outputs else f"{OUTPUT} {line.name}"
+        if _PATH.fullmatch(line.text):
+            hint = f"a file stands after {FILE}: {name}: {FILE}{line.text}"
+        elif line.name != "assume" and _is_expression(layout, line, alphabet):
+            hint = f"a regular expression stands between slashes: {name}: /{line.text}/"
+        else:
+            raise
+        raise layout.error(error.span, error.message, error.expected, hint) from None
+
+
+def _is_expression(layout: SpecLayout, line: FileLine, alphabet: Alphabet) -> bool:
+    """Return True if the text of a line is a regular expression over the symbols of words, with a sign that formulas do
+    not have there."""
+    if not _OF_EXPRESSIONS.search(line.text):
+        return False
+    try:
+        read_expression(layout, regex_tokens(layout, line.body, alphabet, notation_of(layout)), line.body)
+    except SourceError:
+        return False
+    return True
 
 
 def _region(layout: SpecLayout, line: FileLine) -> Span:

@@ -454,3 +454,20 @@ def test_a_mistake_is_reported_with_its_place(text: str, how: dict[str, Any], me
     with pytest.raises(SourceError) as caught:
         demands(text, **how)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("line", ["language", "output x"])
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("(ab)*", "a regular expression stands between slashes: {}: /(ab)*/"),
+        ("[ab]*b", "a regular expression stands between slashes: {}: /[ab]*b/"),
+        ("ab?", "a regular expression stands between slashes: {}: /ab?/"),
+        ("good.ltl", "a file stands after @: {}: @good.ltl"),
+        ("../up/words.re", "a file stands after @: {}: @../up/words.re"),
+    ],
+)
+def test_what_looks_like_an_expression_or_a_file_says_how_these_are_written(line: str, text: str, hint: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        demands(f"{line}: {text}\n", outputs=("x",))
+    assert caught.value.hint == hint.format(line)
