@@ -1,4 +1,4 @@
-"""Make characters visible that a terminal would obey instead of printing: the one routine for text from files.
+"""Make characters visible that a terminal would obey, or print as nothing: the one routine for text from files.
 
 Symbols, names, formulas, labels and file names may contain anything. Printed unchanged, they could move the cursor,
 colour, reorder or hide the text around them, or begin a line of their own that reads like a verdict. Code that prints
@@ -14,6 +14,7 @@ _OBEYED = (
     "\x00-\x1f\x7f-\x9f"  # C0 and C1 controls and DELETE; white space other than a space is among them
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # marks, overrides and isolates of bidirectional text (UAX 9)
     "\u2028\u2029"  # line and paragraph separators
+    "\u00ad\u180e\u200b\u2060-\u2064\ufeff"  # print nothing; joiners stay, since scripts and emoji need them
     "\ud800-\udfff"  # lone surrogates: bytes of a file name that are not UTF-8
 )
 OBEYED = re.compile(f"[{_OBEYED}]")

@@ -18,7 +18,7 @@ Unit: TypeAlias = Literal["chosen", "row", "draw"]
 CHOSEN: Unit = "chosen"
 ROW: Unit = "row"
 DRAW: Unit = "draw"
-GIVEN = NoProof("only the given words are run; leave them out, and the prover is asked about all words")
+GIVEN = NoProof("only the given words are run, and a proof is about all words")
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,9 @@ def command(request: Request) -> None:
                 sha256 = digest(draft.text.encode())
                 current.results.append(NewResult(one.name, one.kind, output, sha256, draft.line, draft.key))
                 if output != STDOUT:
-                    then = f"hardsim check {shlex.quote(output)}"
-                    current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), then run: {then}")
-                    current.screen.line(f"or leave it, and judge labelled words: {then} --data FILE.tsv")
+                    # Commands stand alone on lines that do not fold, so that they can be copied.
+                    then = f"  hardsim check {shlex.quote(output)}"
+                    current.screen.line(f"{output}: complete line {draft.line} ({draft.key}:), then run:")
+                    current.screen.line(then, folds=False)
+                    current.screen.line("or leave it, and judge labelled words:")
+                    current.screen.line(f"{then} --data FILE.tsv", folds=False)

@@ -22,6 +22,7 @@ TAB, COMMA, JSON_LINES = "\t", ",", "JSON"
 FORMS = {".tsv": TAB, ".tab": TAB, ".txt": TAB, ".csv": COMMA, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES}
 """How the cells of a row are written, by the suffix of the file."""
 NAMED = f"Name the columns in the first row: one of {', '.join(WORDS)}, and one of {', '.join(LABELS)}."
+ENDING = "The ending of the name chooses what separates cells: commas in .csv, tabs in .tsv and .txt."
 EXAMPLES = {
     TAB: "a word, a tab and a label",
     COMMA: "a word, a comma and a label",
@@ -117,7 +118,9 @@ def _table(source: Source, separator: str) -> Iterator[DataRow]:
             continue
         if columns is None and len(cells) != 2:
             message = f"this row has {len(cells)} cell{'s' * (len(cells) > 1)}"
-            raise SourceError(source, line, message, EXAMPLES[separator], NAMED if len(cells) > 2 else "")
+            other = COMMA if separator == TAB else TAB
+            hint = ENDING if len(cells) == 1 and other in source.text[line.start : line.end] else ""
+            raise SourceError(source, line, message, EXAMPLES[separator], NAMED if len(cells) > 2 else hint)
         word, label = columns or (0, 1)
         if max(word, label) >= len(cells):
             message = f"this row has only {len(cells)} cell{'s' * (len(cells) > 1)}"
@@ -194,8 +197,9 @@ def _objects(source: Source) -> Iterator[DataRow]:
         if isinstance(found, list) and len(found) == 2:
             yield DataRow(*(_value(source, line, "", value) for value in found))
             continue
-        keys = [[key for key in found if key.lower() in known] for known in (WORDS, LABELS)] if found else []
-        if not isinstance(found, dict) or any(len(some) != 1 for some in keys) or not keys:
+        members = found if isinstance(found, dict) else {}
+        keys = [[key for key in members if key.lower() in known] for known in (WORDS, LABELS)]
+        if any(len(some) != 1 for some in keys):
             raise SourceError(source, line, "this line has no word with a label", EXAMPLES[JSON_LINES], NAMED_KEYS)
         yield DataRow(*(_value(source, line, key, found[key]) for (key,) in keys))
 

@@ -60,15 +60,15 @@ def _given_names(names: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def unprintable(symbol: str) -> str:
-    """Describe the first character of a symbol that is a control character (which a terminal obeys) or is no text; ""
-    if there is none."""
+    """Describe the first character of a symbol that is a control character (which a terminal obeys), prints nothing or
+    is no text; "" if there is none."""
     found = OBEYED.search(symbol)
     if found is None:
         return ""
     bad = found[0]
     # Python decodes command-line bytes that are not UTF-8 to lone surrogates, U+DC80 to U+DCFF.
-    lone = unicodedata.category(bad) == "Cs"
-    return f"{'text that is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"
+    kinds = {"Cs": "text that is not UTF-8", "Cf": "the invisible character"}
+    return f"{kinds.get(unicodedata.category(bad), 'the control character')} (U+{ord(bad):04X})"
 
 
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:

@@ -145,8 +145,8 @@ def _unnamed(network: Network) -> set[str]:
 
 
 UNMARKED = (
-    "the answer is read at the first token, and no token stands before words: if there should be one, state it in a "
-    "specification, such as input: [CLS] * [SEP]"
+    "the answer is read at the first token, and the folder names no token before words: a specification states one, "
+    "such as input: [CLS] * [SEP]"
 )
 READOUT = ("tokens", "alphabet", "input", "at", "decide")
 """The settings that decide how a word is read and answered."""

@@ -352,7 +352,7 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], dict[
     try:
         import torch
     except ImportError:
-        hint = "Install torch, or save the weights with safetensors.torch.save_file(model.state_dict(), ...)."
+        hint = "Install torch, or write the weights with safetensors.torch.save_model(model, 'model.safetensors')."
         raise InputError(f"{where}: a PyTorch file, and torch is not installed", hint) from None
     save = "Save what model.state_dict() gives, with torch.save or safetensors.torch.save_file."
     try:
@@ -366,7 +366,7 @@ def _state_dict(data: bytes, where: str) -> tuple[dict[str, NDArray[Any]], dict[
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)
     inside = configuration_inside(found, INSIDE)
-    found, notes = state_dict_of(found, torch.Tensor, where)
+    found, notes = state_dict_of(found, torch.Tensor, where, (INSIDE,) if inside else ())
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise InputError(f"{where}: {name!r} is not a tensor, so this is not a state dict", save)

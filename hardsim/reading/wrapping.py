@@ -8,7 +8,7 @@ mixed, and it is unknown which one is intended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -110,9 +110,11 @@ def _kind(prefix: str) -> str:
     return " and ".join(dict.fromkeys(known)) or "an attribute that holds the network"
 
 
-def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
+def state_dict_of(
+    found: Mapping[Any, Any], tensor: type[Any], where: str, read: Collection[str] = ()
+) -> tuple[Mapping[Any, Any], tuple[str, ...]]:
     """Return the state dict inside an object saved by a training loop or Lightning, with a note; return any other
-    object unchanged.
+    object unchanged. The note names the other members, but those that are `read` elsewhere.
 
     Such a file is a dict with one member that is a dict of tensors alone. It holds no tensor itself but single numbers,
     such as a loss. Raises InputError if several members are dicts of tensors."""
@@ -128,8 +130,8 @@ def state_dict_of(found: Mapping[Any, Any], tensor: type[Any], where: str) -> tu
     if len(inside) > 1:
         message = f"several state dicts are inside: {enumerated(map(repr, inside))}"
         raise InputError(f"{where}: {message}", "Save only the intended one: torch.save(checkpoint[NAME], FILE).")
-    others = enumerated(key for key in found if key != inside[0])
-    beside = f"; {others} beside it {'are' if len(found) > 2 else 'is'} not read" if others else ""
+    others = [key for key in found if key != inside[0] and key not in read]
+    beside = f"; {enumerated(others)} beside it {'are' if len(others) > 1 else 'is'} not read" if others else ""
     return found[inside[0]], (f"the weights are {inside[0]!r} of a training checkpoint{beside}",)
 
 

@@ -256,7 +256,9 @@ def _names(external: External) -> Label:
         if unknown is not None:
             listed = " ".join(list(known)[:MOST_LISTED]) + " ..." * (len(known) > MOST_LISTED)
             raise cell.error(
-                f"{unknown!r} is no output of the network", f"of these outputs: {listed}", did_you_mean(unknown, known)
+                f"{unknown!r} is no output of the network",
+                f"of these outputs: {listed} (or the number of one, from 0, in every row)",
+                did_you_mean(unknown, known),
             )
         return frozenset(found)
 
@@ -270,7 +272,7 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
     outputs, several = _outputs(external), _names(external)
     texts = {row.label.text.lower(): row.label for row in rows}
     numbers = {str(place): str(name) for place, name in enumerate(external.network.outputs) if str(name) in outputs}
-    truths = _truths(outputs)
+    truths = _truths(outputs, external.accepting)
     named = next((cell for cell in texts.values() if cell.text in outputs), None)
     if named is None:
         unclear = [text for text in texts if text in numbers and truths.get(text, numbers[text]) != numbers[text]]
@@ -278,9 +280,13 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
             text = unclear[0]
             message = f"{text} has two readings: output {text} is {numbers[text]}, and as a truth it is {truths[text]}"
             raise texts[text].error(message, f"the name of an output: {' or '.join(outputs)}")
-        for known in (numbers, truths):
+        for known, what in ((numbers, f"a number from 0 to {len(numbers) - 1}"), (truths, A_TRUTH)):
             if texts.keys() <= known.keys():
                 return lambda cell, word: known[cell.text.lower()]
+            if others := [cell for text, cell in texts.items() if text not in known and cell.text]:
+                of = f"{what}, as in other rows, or names in every row: {' or '.join(outputs[:MOST_LISTED])}"
+                if len(others) < len(texts):
+                    raise others[0].error(f"{others[0].text!r} is no output of the network", of)
 
     def winner(cell: DataCell, word: Word) -> Any:
         text = cell.text.lower()
@@ -296,11 +302,11 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
     return winner
 
 
-def _truths(outputs: Sequence[str]) -> dict[str, str]:
-    """Return the output that each truth names, of two outputs of which one says that a word is accepted; nothing of
-    other outputs."""
-    yes = accepting_name(outputs) if len(outputs) == 2 else None
-    if yes is None:
+def _truths(outputs: Sequence[str], accepting: str | None) -> dict[str, str]:
+    """Return the output that each truth names, of two outputs of which one accepts words: `accepting`, or else the one
+    whose name says so; nothing of other outputs."""
+    yes = accepting or accepting_name(outputs)
+    if len(outputs) != 2 or yes not in outputs:
         return {}
     no = next(name for name in outputs if name != yes)
     return dict.fromkeys(TRUE, yes) | dict.fromkeys(FALSE, no)

@@ -41,6 +41,8 @@ class External(Target):
     """True if its tokens have names; without names they are called by their ids."""
     accepts: bool = False
     """True if the expected output of a word is that it is accepted, or that it is not."""
+    accepting: str | None = None
+    """Name of the output that a specification states to accept words (`accept:`); None: it states none."""
     domain: Automaton | None = None
     """The regular language of the words that have expected outputs; None: any word may have them."""
     prefixes: bool = False

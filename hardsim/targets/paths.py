@@ -88,7 +88,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False, languages: bool = Fa
             raise unread
         if not found:
             half = any(name in CONFIGS or is_weights_name(name) for name in names)
-            lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]}"
+            lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]} ({CONFIGS[-1]} for nanoGPT)"
             network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
             raise InputError(
                 f"{path} has no *{', *'.join(suffixes[:-1])} or *{suffixes[-1]} file",

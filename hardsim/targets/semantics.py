@@ -33,6 +33,7 @@ from hardsim.targets.external import External, judging
 from hardsim.targets.program_reference import ProgramReference
 from hardsim.targets.result import Answer, Opened, Word
 from hardsim.targets.subject import Subject
+from hardsim.writing.specification import predicts_tokens
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,11 @@ def require_accepting(external: External, reference: str) -> None:
         return
     what = "gives one number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
     message = f"{external.name} {what}, and {reference} says only which words are accepted"
+    lines = "the line next: says which tokens may come next" if predicts_tokens(network) else ""
     hint = (
-        f"`hardsim new {external.name}` writes a .spec file, in which `accept: NAME` and `language: @FILE` say "
-        "which output is right; in Python: hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+        f"`hardsim new {external.name}` writes a .spec file, in which "
+        f"{lines or '`accept: NAME` and `language: @FILE` say which output is right'}; in Python: "
+        "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
     )
     raise InputError(message, hint)
 

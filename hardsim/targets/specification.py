@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hardsim.errors import InputError, SourceError, Span
+from hardsim.errors import InputError, SourceError, Span, did_you_mean
 from hardsim.files import LARGEST_TEXT, read_bytes, read_head
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
@@ -102,7 +102,17 @@ class Specification:
         if not network.symbols:
             message = "no token of the network is left that words could be made of"
             raise self.layout.error(self.layout.first or self.layout.end, message, "a line alphabet:")
-        return replace(external, network=network, alphabet=network.symbols)
+        return replace(external, network=network, alphabet=network.symbols, accepting=self._accepting(network))
+
+    def _accepting(self, network: Network) -> str | None:
+        """Return the output that `accept:` names, which is None without such a line."""
+        line, outputs = self.layout.header(ACCEPT), list(map(str, network.outputs))
+        if line is None:
+            return None
+        if line.text not in outputs:
+            message, near = f"the network has no output {line.text}", did_you_mean(line.text, outputs)
+            raise self.layout.error(line.body, message, f"one of {listed(outputs)}", near)
+        return line.text
 
     def deciding(self, external: External) -> External:
         """Return an external network with this specification as its reference. Raises InputError with the place of the

@@ -102,10 +102,10 @@ def _tokens(network: Network) -> str:
 def _ends(network: Network, eos: str | None) -> bool:
     """Return True if a network predicts tokens, of which `eos` is no symbol of words but has another name than END."""
     few = len(network.tokens) <= MOST_SYMBOLS and END not in network.ids
-    return few and _predicts(network) and eos is not None and MARK.fullmatch(eos) is not None
+    return few and predicts_tokens(network) and eos is not None and MARK.fullmatch(eos) is not None
 
 
-def _predicts(network: Network) -> bool:
+def predicts_tokens(network: Network) -> bool:
     """Return True if the outputs of a network are the symbols of words, or more tokens."""
     return network.outputs is network.tokens or {*network.symbols} <= {*map(str, network.outputs)}
 
@@ -113,7 +113,7 @@ def _predicts(network: Network) -> bool:
 def _mask(network: Network) -> str | None:
     """Return the token that stands for a hidden one, if the network predicts tokens and also reads what comes after
     them; None otherwise."""
-    if not _predicts(network) or all(head.mask is Mask.FUTURE for head in network.heads):
+    if not predicts_tokens(network) or all(head.mask is Mask.FUTURE for head in network.heads):
         return None
     return next((one for one in HIDING if one in network.ids and len(network.symbols) <= MOST_SYMBOLS), None)
 
@@ -143,7 +143,8 @@ def _input(network: Network, marks: FolderMarks) -> list[str]:
     tokenizer states that none does; then, and of a token that only the configuration names, a comment says how."""
     readout, names, own = network.readout, network.ids, f"input: {input_text(network.readout)}"
     bos: str | None = next((name for name in ("<bos>", "<s>", "[CLS]", "BOS") if name in names), None)
-    if marks.bos is not None and MARK.fullmatch(marks.bos):
+    # Libraries write default ids, which may be that of padding.
+    if marks.bos is not None and MARK.fullmatch(marks.bos) and not (bos and "pad" in marks.bos.lower()):
         bos = marks.bos
     if readout.before or readout.after or (bos is None and marks.bos is None):
         return [own]
@@ -163,7 +164,7 @@ def _reference(network: Network) -> tuple[str, list[str]]:
     if readout.decide == "value":
         return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(network.symbols[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
-    if _predicts(network):
+    if predicts_tokens(network):
         note = f"{NOTE}no token is called {END}: every word needs a longer one (or name an end of words so, in tokens:)"
         return "next", [*([] if END in outputs else [note]), *_examples(network, "next")]
     if len(among) == 1 or (len(among) == 2 and readout.decide == "argmax"):

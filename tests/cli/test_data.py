@@ -113,7 +113,7 @@ def test_labels_of_a_classifier(hardsim: Cli, outputs: tuple[str, str], labels: 
 def test_three_commands_from_a_folder_to_a_verdict(hardsim: Cli) -> None:
     """A draft with its last line left incomplete states how words are read; the labels are the reference."""
     network(classifier(("no", "yes")))
-    hardsim("new", "net.json").exits(0, "complete line", "hardsim check net.spec --data FILE.tsv")
+    hardsim("new", "net.json").exits(0, "complete line", "\n  hardsim check net.spec --data FILE.tsv\n")
     data([(word, "no" if excess(word) < 0 else "yes") for word in WORDS])
     hardsim("check", "net.spec").refused("net.spec:")
     found = hardsim("check", "net.spec", "--data", "data.tsv").clean("CERTIFIED net.spec", "all 62 labelled rows")
@@ -137,6 +137,34 @@ def test_labels_are_all_names_or_all_numbers(hardsim: Cli) -> None:
             f"data.tsv:2:3: error: the label {mixed} is no name of an output, and line 1 has one: yes",
             "expected: names in every row: no or yes", "Or write the number of an output, from 0, in every row.",
         )  # fmt: skip
+
+
+def test_the_row_that_differs_from_the_others_is_named(hardsim: Cli) -> None:
+    for outputs, right, wrong in (
+        (("x", "y"), "0", "7"),
+        (("x", "y"), "0", "true"),
+        (("no", "yes"), "accept", "maybe"),
+        (("no", "yes"), "0", "x"),
+    ):
+        for pairs in ([("a", right), ("ab", wrong)], [("a", wrong), ("ab", right)]):
+            line = 1 + [label for _, label in pairs].index(wrong)
+            found = hardsim("check", network(classifier(outputs)), "--data", data(pairs))
+            found.refused(f"data.tsv:{line}:", f"error: {wrong!r} is no output of the network", "or names in every row")
+
+
+def test_truths_follow_the_output_that_a_specification_says_accepts(hardsim: Cli) -> None:
+    """The second output wins where there are at least as many a's as b's."""
+    network(classifier(("left", "right")))
+    text = "network: net.json\naccept: {}\nlanguage: #[a] >= #[b]\n"
+    for accepting, labels in (("right", ("accept", "reject")), ("left", ("false", "true")), ("right", ("1", "0"))):
+        written(Path("own.spec"), text.format(accepting))
+        pairs = [(word, labels[excess(word) < 0]) for word in WORDS]
+        hardsim("check", "own.spec", "--data", data(pairs)).clean(f"right on all {len(pairs)} labelled rows")
+    written(Path("own.spec"), text.format("left"))
+    hardsim("check", "own.spec", "--data", data([("a", 1)])).refused("1 has two readings: output 1 is right, and as")
+    written(Path("own.spec"), text.format("rihgt"))
+    found = hardsim("check", "own.spec", "--data", data([("a", "accept")]))
+    found.refused("own.spec:2:9: error: the network has no output rihgt", "did you mean right?")
 
 
 def test_repeated_rows_are_counted_beside_different_words(hardsim: Cli) -> None:

@@ -36,7 +36,7 @@ def several(outputs: tuple[Token, ...], **readout: Any) -> Network:
 def completed(hardsim: Cli, network: Network, line: str) -> str:
     """Write a network and a draft, complete its last line, and return the whole text."""
     written(Path("net.json"), json.dumps(network_json(network)))
-    found = hardsim("new", "net.json").exits(0, "net.spec: complete line", "then run: hardsim check net.spec")
+    found = hardsim("new", "net.json").exits(0, "net.spec: complete line", "\n  hardsim check net.spec\n")
     text = Path("net.spec").read_text()
     key = line.partition(":")[0]
     assert text.endswith(f"\n{key}:\n")
@@ -150,6 +150,8 @@ def test_marks_of_a_configuration(hardsim: Cli) -> None:
     assert "\nalphabet: a b\n" in text
     assert "\n// without <|endoftext|>, if the network was trained without it\ninput: <|endoftext|> *\n" in text
     assert "\ntokens:" not in text
+    padded = drafted(("[PAD]", "[CLS]", "[SEP]", "a", "b"), bos_token_id=0)
+    assert "input: [CLS] * [SEP]\n" in padded
     stated = drafted(marked, True, bos_token_id=2)
     assert "\n// if <|endoftext|> stood before words in training: input: <|endoftext|> *\ninput: *\n" in stated
     both = drafted(marked, bos_token_id=2, eos_token_id=[2])

@@ -88,6 +88,12 @@ def test_written_rows_are_read_again(pairs: list[tuple[str, str]]) -> None:
         ("d.csv", 'ab,1\n"b,1\n', "d.csv:2:1", "no quote closes this cell"),
         ("d.csv", '"b"c,1\n', "d.csv:1:4", "text after a quoted cell"),
         ("d.jsonl", '["a", 1]\n{"word": "a"\n', "d.jsonl:2:13", "this is not JSON"),
+        *(
+            ("d.jsonl", line, "d.jsonl:1:1", "this line has no word with a label")
+            for line in ('[{"word": "a", "label": 1}]\n', '[["a", 1]]\n', '["a", ["b"], 3]\n', '"a"\n', "3\n", "null\n")
+        ),
+        ("d.csv", "a\t1\n", "d.csv:1:1", "this row has 1 cell\n"),
+        ("d.tsv", "a,1\n", "d.tsv:1:1", "this row has 1 cell\n"),
         ("d.jsonl", '{"word": "a"}\n', "d.jsonl:1:1", "this line has no word with a label"),
         ("d.jsonl", '{"word": "a", "text": "b", "label": 1}\n', "d.jsonl:1:1", "this line has no word with a label"),
         ("d.jsonl", '{"word": "a", "label": 1, "label": 0}\n', "d.jsonl:1:1", "the key 'label' occurs twice"),
