@@ -13,6 +13,7 @@ from hardsim.errors import InputError
 from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.options.table import Request
 from hardsim.targets.base import digest
+from hardsim.targets.paths import require_network_folder
 from hardsim.targets.specification import SPEC
 
 
@@ -21,6 +22,7 @@ def command(request: Request) -> None:
     file = request.file
     if file is None:
         raise InputError("nothing to read: name a network", "For example: hardsim new my_gpt2/")
+    require_network_folder(file)
     own = f"{Path(os.path.abspath(file)).name.split('.')[0]}{SPEC}"
     output = request.output or own
     if is_directory(output):

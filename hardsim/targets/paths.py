@@ -83,19 +83,34 @@ def expand_paths(paths: Sequence[str], lines: bool = False, languages: bool = Fa
         if not is_directory(path) or is_network_folder(path):
             result.append(path)
             continue
-        names, found = names_in(path), files_in(path, suffixes)
-        if not found and (unread := unread_folder(path)) is not None:
-            raise unread
+        found = files_in(path, suffixes)
         if not found:
-            half = any(name in CONFIGS or is_weights_name(name) for name in names)
-            lacking = f"no weights ({WHOLE}, say)" if any(name in CONFIGS for name in names) else f"no {CONFIGS[0]} ({CONFIGS[-1]} for nanoGPT)"
-            network = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
-            raise InputError(
-                f"{path} has no *{', *'.join(suffixes[:-1])} or *{suffixes[-1]} file",
-                network if half else _unread_file_among(path, names) or "Name the files one by one.",
-            )
+            message = f"{path} has no *{', *'.join(suffixes[:-1])} or *{suffixes[-1]} file"
+            raise _not_a_network(path, message, "Name the files one by one.")
         result.extend(found)
     return result
+
+
+def require_network_folder(path: str) -> None:
+    """Raise InputError if a path is a directory, but not the folder of a network."""
+    if is_directory(path) and not is_network_folder(path):
+        hint = f"Its folder has a {CONFIGS[0]} and weights ({WHOLE}, say): docs/networks.md."
+        raise _not_a_network(path, f"{path} is no folder of a network", hint)
+
+
+def _not_a_network(path: str, message: str, hint: str) -> InputError:
+    """Return the error for a directory that is not the folder of a network; the message and hint where nothing in it is
+    a part of one, or a file of another tool."""
+    names = names_in(path)
+    if (unread := unread_folder(path)) is not None:
+        return unread
+    if any(name in CONFIGS or is_weights_name(name) for name in names):
+        configured = any(name in CONFIGS for name in names)
+        lacking = f"no weights ({WHOLE}, say)" if configured else f"no {CONFIGS[0]} ({CONFIGS[-1]} for nanoGPT)"
+        hint = f"This may be a network that is not complete: it has {lacking}. See docs/networks.md."
+    else:
+        hint = _unread_file_among(path, names) or hint
+    return InputError(message, hint)
 
 
 def files_in(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> list[str]:

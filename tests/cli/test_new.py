@@ -130,6 +130,30 @@ def test_a_network_that_predicts_hidden_tokens(hardsim: Cli) -> None:
     hardsim("check", "net.spec", "--max-n", "4").clean("net.spec")
 
 
+def test_what_a_specification_leaves_out_is_said(hardsim: Cli) -> None:
+    network = replace(mean_of_a(), readout=Readout(before=("a",)))
+    written(Path("net.json"), json.dumps(network_json(network)))
+    written(Path("net.spec"), "network: net.json\nlanguage: /b*(a|b)*/\n")
+    hardsim("check", "net.spec", "--max-n", "2").says("the network answers the empty word too, which is not judged")
+    written(Path("net.json"), json.dumps(network_json(mean_of_a())))
+    hardsim("check", "net.spec", "--max-n", "2").unsaid("empty word")
+    model = replace(
+        language_model(("a", "b", "</s>")), readout=Readout(at="each", decide="argmax", alphabet=("a", "b"))
+    )
+    written(Path("net.json"), json.dumps(network_json(model)))
+    written(Path("net.spec"), "network: net.json\nnext: /(a|b)*/\n")
+    hardsim("check", "net.spec", "--max-n", "2").says("no output is called <eos>", "</s> may never come next: if it")
+    written(Path("net.spec"), "network: net.json\ntokens: a b <eos>\nnext: /(a|b)*/\n")
+    hardsim("check", "net.spec", "--max-n", "2").unsaid("no output is called")
+
+
+def test_a_folder_that_is_no_network(hardsim: Cli) -> None:
+    Path("empty").mkdir()
+    hardsim("new", "empty").refused("empty is no folder of a network", "docs/networks.md")
+    written(Path("empty/model.safetensors"), "")
+    hardsim("new", "empty").refused("it has no config.json (model_args.json for nanoGPT)")
+
+
 def test_marks_of_a_configuration(hardsim: Cli) -> None:
     """Tokens that config.json names as the beginning and end of texts: a name that looks like a mark is used, and any
     other is only proposed in a comment, since libraries write default ids that mean nothing."""

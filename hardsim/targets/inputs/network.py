@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from hardsim.errors import InputError
+from hardsim.lang.spec.meaning import END
 from hardsim.network.dense import Network
 from hardsim.reading.folder import names_tokens, readout_settings
 from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, TakenSetting
 from hardsim.targets.base import At, ModelOptions, digest
-from hardsim.targets.data import LabelledData
+from hardsim.targets.data import ENDS, LabelledData
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.reference import Reference
@@ -145,7 +146,7 @@ class SpecifiedInput(NetworkInput):
             alphabet=external.alphabet,
             text=given.layout.source.text,
             title=title,
-            remarked=(*found.remarked, *given.remarks(external.alphabet)),
+            remarked=(*found.remarked, *given.remarks(external.alphabet), *_open_points(given, external)),
             external=external,
             stored=found.stored,
             described=(*found.described, ("network", path)),
@@ -178,6 +179,19 @@ class SpecifiedInput(NetworkInput):
         changed = replace(self.specification, given={**self.specification.given, **given})
         external = changed.deciding(self.bare)
         return replace(self, specification=changed, external=external, alphabet=external.alphabet)
+
+
+def _open_points(given: Specification, external: External) -> Iterator[str]:
+    """Yield notes on what a specification leaves out, although its author may have meant it."""
+    network, outputs = external.network, set(map(str, external.network.outputs))
+    if external.shortest and external.reads_empty:
+        yield "the network answers the empty word too, which is not judged: words have length 1 or more"
+    ends = sorted(ENDS.intersection(outputs).difference(network.symbols))
+    if given.layout.header("next") is not None and END not in outputs and ends:
+        yield (
+            f"no output is called {END}, so the end of a word is not judged, and {ends[0]} may never come next: if it "
+            f"ends words, call it {END} in a line tokens: (`hardsim new` writes one)"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
