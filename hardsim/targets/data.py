@@ -306,7 +306,7 @@ def _truths(outputs: Sequence[str], accepting: str | None) -> dict[str, str]:
     """Return the output that each truth names, of two outputs of which one accepts words: `accepting`, or else the one
     whose name says so; nothing of other outputs."""
     yes = accepting or accepting_name(outputs)
-    if len(outputs) != 2 or yes not in outputs:
+    if yes is None or len(outputs) != 2 or yes not in outputs:
         return {}
     no = next(name for name in outputs if name != yes)
     return dict.fromkeys(TRUE, yes) | dict.fromkeys(FALSE, no)

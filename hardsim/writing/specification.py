@@ -2,7 +2,8 @@
 
 The last line is the reference: `language:` for a network that accepts words (one output above a level, or the larger of
 two), `next:` for one that predicts the next symbol, and otherwise a line for the first output. A network that predicts
-hidden tokens is judged where the mask stands. Comments above the last line are examples over the symbols of the network. Until it is written the file is refused, at this line.
+hidden tokens is judged where the mask stands. Comments above the last line are examples over the symbols of the
+network. Until it is written the file is refused, at this line.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def test_a_network_that_predicts_hidden_tokens(hardsim: Cli) -> None:
 
 
 def test_what_a_specification_leaves_out_is_said(hardsim: Cli) -> None:
-    network = replace(mean_of_a(), readout=Readout(before=("a",)))
+    network = mean_of_a(readout=Readout(before=("<bos>",)), tokens=("a", "b", "<bos>"))
     written(Path("net.json"), json.dumps(network_json(network)))
     written(Path("net.spec"), "network: net.json\nlanguage: /b*(a|b)*/\n")
     hardsim("check", "net.spec", "--max-n", "2").says("the network answers the empty word too, which is not judged")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from hardsim.errors import InputError
+from hardsim.lang.spec.layout import LANGUAGE
 from hardsim.lang.spec.meaning import END
 from hardsim.network.dense import Network
 from hardsim.reading.folder import names_tokens, readout_settings
@@ -184,7 +185,9 @@ class SpecifiedInput(NetworkInput):
 def _open_points(given: Specification, external: External) -> Iterator[str]:
     """Yield notes on what a specification leaves out, although its author may have meant it."""
     network, outputs = external.network, set(map(str, external.network.outputs))
-    if external.shortest and external.reads_empty:
+    lines = [*given.layout.outputs, *filter(None, [given.layout.header(LANGUAGE)])]
+    # Formulas have no value at the empty word, and expressions do.
+    if external.shortest and external.reads_empty and any(line.text.startswith("/") for line in lines):
         yield "the network answers the empty word too, which is not judged: words have length 1 or more"
     ends = sorted(ENDS.intersection(outputs).difference(network.symbols))
     if given.layout.header("next") is not None and END not in outputs and ends:
