@@ -74,7 +74,9 @@ def norm_reach(subject: Subject, epsilon: Fraction, report: Callable[[int, int],
     layers = subject.model.layers if subject.one_network else ()
     if not isinstance(claim, HeadsClaim) or claim.heads_only or not all(layer.norm_2 == 0 for layer in layers):
         message = f"{subject.name}: --norm-epsilon is for formulas in regime layer-norm"
-        raise InputError(message, "Add --regime layer-norm; or leave out --norm-epsilon.")
+        formula = isinstance(claim, HeadsClaim) and not claim.heads_only
+        hint = "Add --regime layer-norm; or leave" if formula else "A model states the epsilon of its norms. Leave"
+        raise InputError(message, f"{hint} out --norm-epsilon.")
     if not subject.model.normed and layers:
         raise InputError(f"{subject.name}: its network has no layer norms", "Add --regime layer-norm.")
     model = replace(subject.model, layers=tuple(replace(layer, norm_2=epsilon) for layer in layers))

@@ -69,7 +69,7 @@ def parse_beta(text: str) -> Fraction:
         raise InputError(f"a number of more than {LONGEST_NUMBER} characters", "Write a shorter one.")
     if re.fullmatch("[0-9]+/0+", text):
         wrong = f"{text!r} divides by zero"
-    elif not _RATIONAL.fullmatch(text):
+    elif not (_RATIONAL.fullmatch(text) or _SCIENTIFIC.fullmatch(text)):
         wrong = f"{text!r} is not a positive rational number"
     elif not 0 < Fraction(text) <= LARGEST_BETA:
         wrong = f"beta must be positive and at most {LARGEST_BETA}, not {text}"

@@ -92,6 +92,8 @@ def test_it_is_traced_bounded_measured_and_reported(hardsim: Cli, tmp_path: Path
 def test_the_reach_of_an_epsilon(hardsim: Cli) -> None:
     given = ("bound", *GIVEN[:4], "--norm-epsilon", "1/2000")
     assert "--norm-epsilon is for formulas in regime layer-norm" in hardsim(*given).refused().err
+    stated = hardsim("bound", "first_layer_norm.ahat.json", "--norm-epsilon", "1e-5", "--max-n", "3")
+    stated.refused("A model states the epsilon of its norms").unsaid("--regime")
     found = hardsim(*given, "--regime", "layer-norm").clean().out
     assert hardsim(*given[:-1], "5e-4", "--regime", "layer-norm").clean().out == found
     model = api.load(NESTED, alphabet="a b")

@@ -32,7 +32,8 @@ from tests.cli.conftest import interrupt, written
         (["--beta", "0"], "beta must be positive and at most 1000000, not 0."),
         (["--beta", "1000001"], "beta must be positive and at most 1000000, not 1000001."),
         (["--beta", "-1"], "'-1' is not a positive rational"),
-        (["--beta", "1e9"], "Write a positive number such as 4, 7/2 or 3.9."),
+        (["--beta", "1e9"], "beta must be positive and at most 1000000, not 1e9."),
+        (["--beta", "1e99999"], "Write a positive number such as 4, 7/2 or 3.9."),
         (["--beta", "7/0"], "divides by zero"),
         (["--beta", "1" * 1001], "more than 1000 characters"),
         (["--regime", "cold"], "unknown regime 'cold'"),
@@ -62,7 +63,7 @@ def test_a_wrong_option_is_refused(hardsim: Any, since: Path, arguments: list[st
     assert len(outcome.err) < 3000 if message else len(outcome.err) < 1000
 
 
-@pytest.mark.parametrize("value", ["4", "7/2", "3.9", "004.50"])
+@pytest.mark.parametrize("value", ["4", "7/2", "3.9", "004.50", "1e3", "2.5e-1"])
 def test_beta_is_any_positive_rational(hardsim: Any, since: Path, value: str) -> None:
     result = hardsim("show", since, "--beta", value, "--json", "-").result
     assert result["model"]["beta"]["exact"] == str(Fraction(value))

@@ -99,7 +99,7 @@ def _refusal(core: Core, node: Node) -> tuple[str, str] | None:
     name = f"regime '{LAYER_NORM.name}'"
     causal, able = [one for one in PROVEN if REGIMES[one].causal], ", ".join(PROVEN)
     both = ", ".join(one for one in PROVEN if one not in causal)
-    counts = "It has comparisons of counts (#L, #), O, H, first and Boolean operators."
+    counts = f"Regime {LAYER_NORM.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
     match node:
         case Letters() | And() | Xor():
             return None

@@ -68,8 +68,8 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
         return (
             f"looks ahead, but regime '{regime.name}' is future-masked: a position sees only itself and those before "
             "it",
-            f"The regimes that can do it: {', '.join(other.name for other in able if not other.causal)}. Past "
-            "operators (Y WY S T O H #L pos) work in every regime.",
+            f"The regimes that can do it: {', '.join(_seeing_all(node))}. Past operators (Y WY S T O H #L pos) work in "
+            f"every regime but {LAYER_NORM.name}, which has O, H and counts.",
         )
     if isinstance(node, Numeric) and not regime.look_up[0] and not _is_true(core, node.count.arg):
         return (
@@ -92,6 +92,12 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
             f"Use --counting lookup, in one of the regimes: {', '.join(fitting)}.",
         )
     return None
+
+
+def _seeing_all(node: Node) -> list[str]:
+    """Return the names of the regimes that can compute a node which looks ahead."""
+    whole = isinstance(node, AtLeast) and all(count.side == "" for _, count in node.terms)
+    return [name for name in PROVEN if not REGIMES[name].causal] + [LAYER_NORM.name] * whole
 
 
 def _looks_ahead(node: Node) -> bool:

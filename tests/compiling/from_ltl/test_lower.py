@@ -3,12 +3,13 @@
 import pytest
 
 from hardsim.compiling.from_ltl.lower import lower
+from hardsim.program.regimes import NAMED
 from tests.support.language import Unsupported, desugar, parse_expression, parse_text
 from tests.support.model import REGIMES, Affine, Program
 
 
 def program(text: str, regime: str = "temperature") -> Program:
-    return lower(desugar(parse_expression(text, ["a", "b", "c"])), REGIMES[regime])
+    return lower(desugar(parse_expression(text, ["a", "b", "c"])), NAMED[regime])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,29 @@ def test_future_operators_are_refused_by_name(regime: str, text: str, operator: 
     assert message.startswith(f"<expression>:1:{column}: error: '{operator}' looks ahead, but regime '{regime}'")
     assert "temperature, position" in message
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "able"),
+    [
+        ("#[a] > #[b]", "temperature, position, layer-norm"),
+        ("#R[a] > #R[b]", "temperature, position"),
+        ("#[a] > #L[b]", "temperature, position"),
+        ("F a", "temperature, position"),
+        ("last", "temperature, position"),
+    ],
+)
+def test_the_regimes_that_are_named_have_a_construction(text: str, able: str) -> None:
+    """Every regime that a refusal names computes the formula, and no other does."""
+    with pytest.raises(Unsupported) as caught:
+        program(text, "causal-position")
+    assert caught.value.hint.startswith(f"The regimes that can do it: {able}. Past operators")
+    for name in ("temperature", "position", "layer-norm"):
+        if name in able.split(", "):
+            program(text, name)
+        else:
+            with pytest.raises(Unsupported):
+                program(text, name)
 
 
 def test_affine_forms_print() -> None:
