@@ -42,6 +42,7 @@ SIGNS = {
     "ldots": "…",
     "cdots": "⋯",
     "sum": "∑",
+    "prod": "∏",
     "lbrace": "{",
     "rbrace": "}",
     "lvert": "|",

@@ -22,7 +22,7 @@ from hardsim.hard.exact import HardTrace
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real
-from hardsim.network.transformer import LengthTable, Schedule
+from hardsim.network.transformer import LengthTable, Schedule, SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.shared.result import NoProof
@@ -193,7 +193,9 @@ def prepare_words(
 
 def _to_break(program: Program, facts: Mapping[int, LengthFacts]) -> list[str]:
     """Return the leftmost and rightmost heads with a row whose tied positions carry different values. All other heads
-    that tie read what an average head would read."""
+    that tie read what an average head would read. Geometric attention breaks ties itself."""
+    if program.weighting is SoftWeighting.GEOMETRIC:
+        return []
     heads = (head.name for head in program.heads if head.weighting in SIDES)
     return [name for name in heads if any(found.heads[name].differ is not None for found in facts.values())]
 
@@ -238,7 +240,9 @@ def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -
 
 def first_ties(program: Program, facts: Mapping[int, LengthFacts], broken: Collection[str]) -> tuple[Tie, ...]:
     """Return the first tie of each head that has one, shortest length first. Heads in `broken` have added weights
-    that break their ties."""
+    that break their ties. In geometric attention ties are none: of equal scores the nearest counts."""
+    if program.weighting is SoftWeighting.GEOMETRIC:
+        return ()
     heads, found = {head.name: head for head in program.heads}, dict[str, Tie]()
     for n in sorted(facts):
         for name, rows in facts[n].heads.items():

@@ -39,6 +39,7 @@ from hardsim.hard.order import Order, Ranks, two_largest
 from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.integers import Exact, Integers, combination
 from hardsim.network.numbers import ONE, Rational
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 
 MOST_BITS = 6
@@ -227,6 +228,8 @@ class BatchHard:
             for head in layer.heads:
                 trace.columns[head.out] = self._attend(head, number, trace)
             trace.columns |= self._clipped(layer, number, trace)
+        if self.program.weighting is SoftWeighting.GEOMETRIC:
+            trace.gaps.clear()  # of equal scores the nearest one counts
         output, words = trace.columns[self.program.output], len(symbols)
         if isinstance(output, Exact):
             trace.accepted = np.broadcast_to((output.whole[:, -1] == output.unit).astype(np.bool_), (words,))

@@ -271,7 +271,8 @@ def require_head(
 
 
 def _expected(head: Head, select: Exact, bos: bool) -> NDArray[np.int64]:
-    """Return for every query the index of the leftmost or rightmost visible position with the largest `select`."""
+    """Return for every query the index of the leftmost or rightmost visible position with the largest `select`, its own
+    if it sees nothing."""
     size = select.whole.shape[1]
     places = np.arange(size)
     steps = places[::-1] if head.weighting is Weighting.LEFTMOST else places
@@ -279,7 +280,7 @@ def _expected(head: Head, select: Exact, bos: bool) -> NDArray[np.int64]:
     # One number orders positions by `select` first and by preference second, so a single running maximum finds the
     # winner.
     codes = visible_folds(np.maximum, heights.reshape(select.whole.shape) * size + steps, head.mask, bos, -1)
-    found: NDArray[np.int64] = steps[codes % size]
+    found: NDArray[np.int64] = np.where(codes < 0, places, steps[codes % size])
     return found
 
 

@@ -88,7 +88,12 @@ def visible(
 
 @lru_cache(64)
 def _visible(mask: Mask, size: int, bos: bool, start: int, stop: int) -> NDArray[np.bool_]:
-    return visible(mask, size, bos, slice(start, stop))
+    seen = visible(mask, size, bos, slice(start, stop))
+    if mask.strict and not bos:
+        # A query that sees nothing stands for itself here; `hardmax` lets it read 0.
+        empty = np.flatnonzero(~seen.any(axis=1))
+        seen[empty, start + empty] = True
+    return seen
 
 
 def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
@@ -140,7 +145,8 @@ def hardmax(
     attends to.
 
     The scores are given by `pairs` of a query and a key column. Columns that are the same for every word may have one
-    row.
+    row. A query that sees nothing (under a strict mask, without a beginning of sequence) reads 0; in the facts its row
+    is that of its own score alone.
     """
     scores = Scores.of(pairs, shape[1])
     wide = {out: widened(value.whole, value.size * shape[1]) for out, value in values.items()}
@@ -152,12 +158,23 @@ def hardmax(
     results = {
         out: quotient(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
     }
+    if head.mask.strict and not bos:
+        results = {out: _emptied(result, head.mask) for out, result in results.items()}
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
     return Rows(scores.units, gap, maxima, reach, sizes, winners, np.broadcast_to(differ, shape)), results
 
 
+def _emptied(column: Exact, mask: Mask) -> Exact:
+    """Return a column with 0 at the query that sees nothing under a strict mask: the first or the last one."""
+    whole = column.whole.copy()
+    whole[:, 0 if mask is Mask.STRICT_FUTURE else -1] = 0
+    return Exact(whole, column.unit, column.size)
+
+
 def _found(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
     """Return the rows, by the cheapest method that applies."""
+    if sight.mask.strict and not sight.bos:
+        return dense(scores, sight, values)
     return few_keys(scores, sight, values) or concave(scores, sight, values) or dense(scores, sight, values)
 
 

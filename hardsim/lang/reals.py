@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import inf, isqrt
+from math import inf, isqrt, prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
@@ -172,6 +172,40 @@ def apply(name: Function, value: RealNumber) -> RealNumber:
     # a fraction in lowest terms is a square iff both its parts are
     square = top * top == value.numerator and bottom * bottom == value.denominator
     return Fraction(top, bottom) if square else Real(name, (value,))
+
+
+MOST_BITS = 1 << 16
+"""Greatest number of bits of the numerator or denominator of a rational power of e."""
+
+
+def exponential(value: RealNumber) -> Fraction | None:
+    """Return e^value if the expression shows that it is a rational of at most MOST_BITS bits: the value is 0, or a sum
+    of integers times logarithms of rationals (c log(x) may be written c/(1/log(x)), and so on). None for any other."""
+    if not isinstance(value, Real):
+        return None if value else Fraction(1)
+    if value.op == "+":
+        parts = [exponential(part) for part in value.args]
+        return None if None in parts else prod((part for part in parts if part is not None), start=Fraction(1))
+    factor, rest, inverted = _product(value)
+    logarithm = isinstance(rest, Real) and rest.op == "log" and not inverted and factor.denominator == 1
+    base = rest.args[0] if logarithm and isinstance(rest, Real) else None
+    if not isinstance(base, int | Fraction):
+        return None
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(factor.numerator)
+    return Fraction(base) ** factor.numerator if bits <= MOST_BITS else None
+
+
+def _product(value: RealNumber) -> tuple[Fraction, RealNumber, bool]:
+    """Return a rational and a number x such that a value is the rational times x or, with True, over x."""
+    if isinstance(value, Real) and value.op in ("*", "/"):
+        left, right = value.args
+        if not isinstance(left, Real):
+            factor, rest, inverted = _product(right)
+            return (left * factor, rest, inverted) if value.op == "*" else (left / factor, rest, not inverted)
+        if not isinstance(right, Real):
+            factor, rest, inverted = _product(left)
+            return (factor * right if value.op == "*" else factor / right), rest, inverted
+    return Fraction(1), value, False
 
 
 def sign(value: RealNumber, beside: int | Fraction = 0) -> int:

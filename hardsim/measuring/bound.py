@@ -60,7 +60,7 @@ from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real, RealNumber, lower, upper
 from hardsim.measuring.general_rate import GeneralRate, general_rate
-from hardsim.network.transformer import Schedule
+from hardsim.network.transformer import Schedule, SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
@@ -226,6 +226,8 @@ ASYMPTOTICS = {
     "position (Lemma 6) 1/tau(i) = beta i^2 is enough",
     "causal-position": "gap Omega(1), so Theorem 26 asks for 1/tau = O(log n); with heads that look for one position "
     "(Lemma 6) 1/tau = beta is enough",
+    "geometric": "gaps do not matter: 1/tau = log(4 n) is enough, where the error is at most n/(4 n + 1); a constant "
+    "1/tau = log(3) is enough for Y and X alone",
     "none": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); a constant 1/tau = beta is enough up to a "
     "length that grows with beta (Hahn's limit)",
 }
@@ -284,7 +286,8 @@ class BoundLength(Record):
     temperature: Exact
     """Largest temperature at which errors were measured; if it is irrational, a rational just above it."""
     theorem: Exact | None
-    """Temperature of Theorem 26 for an error of at most epsilon; null with --gap where there is none."""
+    """Temperature of Theorem 26 for an error of at most epsilon; null for geometric attention, and with --gap where
+    there is none."""
     right: Exact | None
     """Largest temperature of the grid such that it and all below are right on every word tried; null if there was no
     search, or the first temperature is not right."""
@@ -380,6 +383,11 @@ class BoundSubject:
     heads: Mapping[str, Head] | None = None
     given: Subject | None = None
     """The original subject, if the scores of `subject` are changed."""
+
+    @property
+    def geometric(self) -> bool:
+        """True for geometric attention, for which Theorem 26 has no temperature."""
+        return self.subject.program.weighting is SoftWeighting.GEOMETRIC
 
     def allowed(self, name: str, n: int) -> Fraction | None:
         """Return the error that the budget allows a head at length n; None without a budget, where the recursion gives
@@ -503,8 +511,7 @@ class Reporter:
             if self.target.budget is not None:
                 void = void_after(program, tally, engine)
             violation = violation or self._exceeded(plan, tally, void)
-            # Without a gap (no row with two different scores) no temperature changes an answer.
-            if self.expected.search and plan.facts.gap is not None:
+            if self.expected.search and self._moves(plan):
                 expected = dict(zip(words, answers, strict=True))
                 hunter = self._hunter(plan, expected)
                 found, tries = hunter.search(self._start(plan)), hunter.tries
@@ -514,7 +521,7 @@ class Reporter:
     def seconds(self, shard: Shard) -> float:
         """Return the seconds that one temperature takes at a length."""
         plan, started = plan_length(self.prepared, self.target.subject, shard.n, theorem=True), monotonic()
-        if plan.facts.gap is None:
+        if not self._moves(plan):
             return 0.0
         hunter = self._hunter(plan, dict(zip(shard.words, shard.known[1], strict=True)))
         hunter.wrong_word(self._start(plan))
@@ -524,8 +531,16 @@ class Reporter:
         whole, seed = plan.facts.exhaustive, self.options.seed
         return Hunter(self.target.subject, self.prepared.program, self._schedule, expected, whole, seed, self.tried)
 
+    def _moves(self, plan: LengthPlan) -> bool:
+        """Return True if the temperature matters. Without a gap (no row with two different scores) it changes nothing,
+        except in geometric attention."""
+        return plan.facts.gap is not None or self.target.geometric
+
     def _start(self, plan: LengthPlan) -> Fraction:
-        """Return the factor with which the search of a length starts: the theorem's."""
+        """Return the factor with which the search of a length starts: the theorem's, or for geometric attention, which
+        has none, that of the network."""
+        if self.target.geometric:
+            return self._temperature(plan, self._units(plan.facts.n))
         return plan.theorem / max(map(upper, self._units(plan.facts.n)))
 
     def _schedule(self, factor: Fraction) -> Arith:
@@ -580,6 +595,7 @@ class Reporter:
         declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
         heads = tuple(self._row_head(head, tally, plan, void.get(head.name)) for head in shown.heads)
         worst = max(heads, key=lambda head: (head.error, head.void, head.bound), default=None)
+        without = plan.solution is None and (self.expected.gap or self.target.geometric)
         return BoundLength(
             n=shown.n,
             positions=n,
@@ -592,7 +608,7 @@ class Reporter:
             epsilon=plan.epsilon,
             temperature=self._temperature(plan, units),
             # As a factor of the schedule: at most it at every position. Score gaps do without.
-            theorem=None if self.expected.gap and plan.solution is None else plan.theorem / max(map(upper, units)),
+            theorem=None if without else plan.theorem / max(map(upper, units)),
             right=found.right,
             wrong=found.wrong,
             word=found.word,
@@ -719,7 +735,7 @@ class _Report:
             kind=subject.kind,
             regime=target.model.regime,
             schedule=str(target.schedule),
-            grid=f"the theorem's temperature times ({STEP})^k, k = 0, 1, 2, ...",
+            grid=f"the {'network' if target.geometric else 'theorem'}'s temperature times ({STEP})^k, k = 0, 1, 2, ...",
             model=replace(target.model, ties_broken=() if self.prepared is None else self.prepared.broken),
             seed=self.options.seed,
             lengths=lengths,

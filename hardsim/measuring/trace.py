@@ -29,7 +29,7 @@ from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import where_held
 from hardsim.network.numbers import Mask, Rational
-from hardsim.network.transformer import Transformer
+from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.hard_attention import Head, Program, Weighting
 from hardsim.records import NOTHING, Exact, Lower, Measured, Natural, Record, Upper, at_least, at_most, one_of, short
 from hardsim.run.arithmetic import Value, is_exact, linear
@@ -436,7 +436,7 @@ class _Both:
         """Return the positions that hard attention selects at a query, out of the visible ones, and the score gap
         there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ."""
         size = len(self.places)
-        if head.uniform:
+        if head.uniform or not seen:
             return seen, None
         rows = found.rows[head.name]
         several = int(np.broadcast_to(rows.maxima, (1, size))[0, place]) > 1
@@ -445,7 +445,9 @@ class _Both:
         gap = None if distance < 0 else Fraction(distance, rows.units[place])
         winner = int(np.broadcast_to(rows.winners, (1, size))[0, place])
         if not several or head.weighting is not Weighting.AVERAGE:
-            return [winner], Fraction(0) if several else gap
+            # Geometric attention breaks ties itself.
+            tied = several and self.program.weighting is not SoftWeighting.GEOMETRIC
+            return [winner], Fraction(0) if tied else gap
 
         def score(key: int) -> Fraction:
             return sum((_at(q, entering, place) * _at(k, entering, key) for q, k in head.score), Fraction(0))

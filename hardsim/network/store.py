@@ -185,10 +185,12 @@ def read_transformer(data: Reader, users: Users | None = None, hard: bool = Fals
     """Read a network. If its heads may be `hard`, `program.file` reads their weightings. Raises InputError, naming the
     place, what was expected and what was found."""
     alphabet, bos = read_alphabet(data), read_bos(data)
+    weighting = SoftWeighting.SOFTMAX if hard else read_weighting(data)
     coordinates = read_names(data.field("coordinates"))
     names = _places(coordinates)
     rows = _places(rows_of(alphabet, bos))
-    layers = tuple(_read_layer(item, names, bos) for item in data.field("layers").items())
+    strict = bos or weighting is SoftWeighting.GEOMETRIC
+    layers = tuple(_read_layer(item, names, strict) for item in data.field("layers").items())
     encodings = data.field("encodings").items() if data.has("encodings") else ()
     model = Transformer(
         alphabet=alphabet,
@@ -201,7 +203,7 @@ def read_transformer(data: Reader, users: Users | None = None, hard: bool = Fals
         bos=bos,
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=read_reading(data),
-        weighting=SoftWeighting.SOFTMAX if hard else read_weighting(data),
+        weighting=weighting,
     )
     # Reports refer to heads by name, so each needs a name of its own.
     names_of_heads = [head.name for head in model.heads]
@@ -310,9 +312,9 @@ def require_encoding(data: Reader, value: PositionFunction, before: int, after: 
                 ) from None
 
 
-def _read_layer(data: Reader, names: Names, bos: bool) -> Layer:
+def _read_layer(data: Reader, names: Names, strict: bool) -> Layer:
     data.only("heads", "ffn", *NORMS)
-    heads = tuple(_read_head(item, names, bos) for item in data.field("heads").items())
+    heads = tuple(_read_head(item, names, strict) for item in data.field("heads").items())
     ffn = _read_ffn(data.field("ffn"), names) if data.has("ffn") else FeedForward()
     return Layer(heads, ffn, *read_norms(data))
 
@@ -342,24 +344,27 @@ def _read_norm(data: Reader) -> Fraction:
     return epsilon
 
 
-def _read_head(data: Reader, names: Names, bos: bool) -> AttentionHead:
+def _read_head(data: Reader, names: Names, strict: bool) -> AttentionHead:
     # `program.file` reads weighting, hardmax and gap.
     data.only("name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v")
     w_q = read_matrix(data.field("w_q"), None, names)
     return AttentionHead(
         name=data.field("name").text(),
-        mask=read_mask(data, bos),
+        mask=read_mask(data, strict),
         w_q=w_q,
         w_k=read_matrix(data.field("w_k"), w_q.shape[0], names),
         w_v=read_matrix(data.field("w_v"), names, names),
     )
 
 
-def read_mask(data: Reader, bos: bool) -> Mask:
-    """Read the mask of a head. A strict mask needs a beginning of sequence, which every query then sees."""
+def read_mask(data: Reader, strict: bool) -> Mask:
+    """Read the mask of a head. `strict` is True if it may be strict: there is a beginning of sequence, which every
+    query then sees, or the weighting is geometric, so that a query that sees nothing reads 0."""
     mask = data.field("mask").choice(Mask, MASKS)
-    if mask.strict and not bos:
-        raise data.field("mask").error('a mask under which every query sees something (strict masks need "bos": true)')
+    if mask.strict and not strict:
+        raise data.field("mask").error(
+            'a mask under which every query sees something (strict masks need "bos": true, or "weighting": "geometric")'
+        )
     return mask
 
 

@@ -49,6 +49,10 @@ class SoftWeighting(StrEnum):
     SPARSEMAX = "sparsemax"
     """The point of the simplex nearest to z: max(z_j - t, 0), with the t for which the weights add up to 1 (Martins
     and Astudillo 2016)."""
+    GEOMETRIC = "geometric"
+    """The nearest visible position takes the share P = 1/(1 + e^-z) of 1, the next one its share of what is left, and
+    so on: P_j times the product of 1 - P_k over the nearer positions k (Csordas et al. 2022). The weights of a row add
+    up to less than 1, and those of an empty row to 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,17 @@ class Layer:
     norm_2: Fraction | None = None
 
 
+def require_order(name: str, mask: Mask, scores: bool) -> None:
+    """Require that geometric attention is defined for a head: it has scores, and its mask shows positions on one side.
+    Raises InputError, which names the head."""
+    if mask is Mask.NONE:
+        message = f"head {name}: geometric attention takes the nearest position first, and mask none shows two sides"
+        raise InputError(message, "Give the head mask future, past, strict-future or strict-past; or use softmax.")
+    if not scores:
+        message = f"head {name} takes a mean, and geometric attention has none: a score of 0 weighs 1/2, 1/4, 1/8, ..."
+        raise InputError(message, "Use softmax or sparsemax for networks that count.")
+
+
 NORMED_HINT = "`check`, `eval` and `trace` run such a network, in exact rationals and in ball arithmetic."
 
 
@@ -312,6 +327,12 @@ class Transformer(Placed):
     threshold: Rational | None = None
     reading: Literal["first", "last"] = "last"
     weighting: SoftWeighting = SoftWeighting.SOFTMAX
+
+    def __post_init__(self) -> None:
+        """Raise InputError if the weighting is geometric, and a head takes means or has no order of positions."""
+        if self.weighting is SoftWeighting.GEOMETRIC:
+            for head in self.heads:
+                require_order(head.name, head.mask, bool(head.scores))
 
     def require_softmax(self, what: str) -> None:
         """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting."""

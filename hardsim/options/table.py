@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")
-WEIGHTINGS = ("softmax", "sparsemax")
+WEIGHTINGS = ("softmax", "sparsemax", "geometric")
 """The weightings of attention, as `network.transformer.SoftWeighting` has them."""
+REGIMES = (
+    "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "geometric", ALL,
+)  # fmt: skip
+"""The ways to make attention sharp, as `program.regimes.NAMED` has them, and the word for all of them."""
 TEXT, JSON = "text", "json"
 DIALECTS = ("strong-next", "weak-next")
 FORMATS = (TEXT, JSON, "junit", "github", "sarif", "csv")
@@ -219,11 +223,11 @@ class Request:
         "--regime R",
         brief="check prove eval show trace compile export precision report",
         also="words bound",
-        values=("temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", ALL),
+        values=REGIMES,
     )("""
         How softmax is made sharp; all means every way. The ways are temperature (the default), position,
         causal-temperature, causal-position, and for counts layer-norm, which needs none; none is plain softmax,
-        right up to a length that grows with beta.""")
+        right up to a length that grows with beta; geometric is no softmax (see --weighting).""")
     beta: Fraction | None = option("--beta B", also=ASKING, kind=kinds.BETA)("""
         Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison adds
         up many look-ups; proved sharp enough).""")
@@ -231,7 +235,8 @@ class Request:
         "Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own)."
     )
     weighting: str | None = option("--weighting NAME", also=ASKING, values=WEIGHTINGS, kind=one_of(WEIGHTINGS))("""
-        How scores become weights: softmax (the default), or sparsemax, which is hard attention up to a temperature.""")
+        How scores become weights: softmax (the default); sparsemax, which is hard attention up to a temperature; or
+        geometric: the nearest position first, without position encodings (a regime of its own).""")
     epsilon: Fraction | None = option("--epsilon E", also=ASKING, kind=kinds.EPSILON)("""
         For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half the
         least distance of an output from the threshold, at most 1/4).""")
@@ -425,7 +430,7 @@ class Request:
         position, the counting or the engine is unknown; SourceError if the temperature is no expression."""
         from hardsim.lang.arith import parse_arith
         from hardsim.network.transformer import SoftWeighting
-        from hardsim.program.regimes import EVERY, NAMED
+        from hardsim.program.regimes import EVERY, GEOMETRIC, NAMED
         from hardsim.targets.base import ModelOptions
 
         if self.regime is not None and self.regime not in (ALL, *NAMED):
@@ -443,6 +448,8 @@ class Request:
             raise unknown("engine", self.engine, ENGINES)
         at, method = cast(Any, self.at), cast(Any, self.counting)
         regimes = EVERY if self.regime == ALL else (self.regime,)
+        if self.regime == ALL and self.weighting == GEOMETRIC.name:
+            regimes = (GEOMETRIC.name,)
         weighting = None if self.weighting is None else SoftWeighting(self.weighting)
         return [
             ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting)

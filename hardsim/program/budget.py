@@ -8,6 +8,12 @@ Sparsemax gives exactly the hard weights iff every score that is not the largest
 largest ones: with tau for the temperature and a gap of the scores, tau <= m gap (Martins and Astudillo 2016, and
 ours). So a head whose logits fall by g >= 1 nats a position has no error. In every regime but `none` that holds from
 beta = 2 on.
+
+Geometric attention has the score 1 at selected positions and -1 at others (ours). With x = 1/(1 + e^(beta/tau)), a
+selected position takes the share 1 - x of what nearer ones left, and any other x. The nearest selected one, behind d
+others, has the weight (1 - x)^(d+1), and all beyond it together at most x. So of m visible positions the error is at
+most 1 - (1 - x)^m <= m x: less than 1/4 at e^(1/tau) = 4n, where x = 1/(4n + 1). A head that selects every position
+has the error x, which is 1/4 at e^(1/tau) = 3.
 """
 
 from __future__ import annotations
@@ -19,10 +25,10 @@ from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
-from hardsim.lang.reals import lower
+from hardsim.lang.reals import exponential, lower
 from hardsim.network.transformer import SoftWeighting
-from hardsim.program.hard_attention import Head, Kind, Program
-from hardsim.program.regimes import LAYER_NORM, NAMED, REGIMES
+from hardsim.program.hard_attention import Affine, Head, Kind, Program
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, REGIMES, STEPS
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
@@ -30,6 +36,18 @@ DEFAULT_BETA = Fraction(4)
 """The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
 SPARSEMAX_BETA = Fraction(2)
 """The least beta with which sparsemax is exact in every regime but `none`, where no constant is enough."""
+
+
+GEOMETRIC_BETA = Fraction(1)
+"""The beta of geometric attention, whose temperature has all of the sharpness."""
+BETAS = {
+    SoftWeighting.SOFTMAX: DEFAULT_BETA,
+    SoftWeighting.SPARSEMAX: SPARSEMAX_BETA,
+    SoftWeighting.GEOMETRIC: GEOMETRIC_BETA,
+}
+"""The default beta of each weighting."""
+ALWAYS = Affine.constant(1)
+"""The condition of a head that selects every position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +94,13 @@ class Budget:
 
     def error_bound(self, head: Head, n: int, context: NumberContext) -> Any:
         """Return the largest attended error that the theory allows the head at any position of a word of length n."""
+        if self.weighting is SoftWeighting.GEOMETRIC:
+            variables = self.temperature.variables
+            found = [1 / self.temperature.real(i=i, n=n) for i in (range(1, n + 1) if "i" in variables else (n,))]
+            hottest = min(found, key=lower) * self.beta_of(head)
+            power = exponential(hottest)
+            known = lemmas.exponential(lower(hottest), context) if power is None else lemmas.number(power, context)
+            return lemmas.nearest_first_error(known, 1 if head.select == ALWAYS else n, context)
         rate = self.least_rate(head, n)
         if rate is None:
             return context.mpf(0)
@@ -108,7 +133,7 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     `beta` or `tau` is given. Raises InputError if beta is not positive, if tau is given but the regime fixes the
     temperature, or if tau depends on a variable that the regime does not have."""
     regime, weighting = NAMED[program.regime], program.weighting
-    default = SPARSEMAX_BETA if weighting is SoftWeighting.SPARSEMAX else DEFAULT_BETA
+    default = BETAS[weighting]
     if beta is not None and regime is LAYER_NORM:
         message = f"heads of regime '{regime.name}' have no scores, so --beta does not apply"
         raise InputError(message, "Leave out --beta; --norm-epsilon is the number that limits this regime.")
@@ -126,7 +151,9 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
             f"the temperature {tau} depends on {external[0]}, but regime '{regime.name}' {reason}",
             hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
         )
-    return Budget(beta or default, tau or regime.temperature, fixed=beta is not None, weighting=weighting)
+    steps = regime is GEOMETRIC and all(head.select == ALWAYS for head in program.heads)
+    own = STEPS if steps else regime.temperature
+    return Budget(beta or default, tau or own, fixed=beta is not None, weighting=weighting)
 
 
 @lru_cache(maxsize=1024)

@@ -112,8 +112,8 @@ def read_ahat(document: Reader) -> AhatFile:
     else:
         sharpness = read_sharpness(document.field("sharpness")) if document.has("sharpness") else None
         place = document.field("program")
-        program = read_program(place, users, once=sharpness is not None and not _normed(place))
-        program = replace(program, weighting=store.read_weighting(document))
+        weighting = store.read_weighting(document)
+        program = read_program(place, users, sharpness is not None and not _normed(place), weighting)
         sharpness = sharpness and replace(sharpness, weighting=program.weighting)
         soft = document.has("temperature")
         if soft and sharpness is not None:
@@ -241,7 +241,12 @@ def _terms_json(terms: Iterable[tuple[str, Rational]]) -> dict[str, str]:
     return {name: str(value) for name, value in terms}
 
 
-def read_program(data: Reader, users: store.Users | None = None, once: bool = True) -> Program:
+def read_program(
+    data: Reader,
+    users: store.Users | None = None,
+    once: bool = True,
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX,
+) -> Program:
     """Read a program from JSON data.
 
     With `once`, each coordinate is written in one place only and read only after it, so that its name has one meaning.
@@ -255,7 +260,8 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
     names = store.read_names(data.field("coordinates")) if data.has("coordinates") or not once else ()
     # In a program without the coordinate 1, only a hidden unit's bias may name the constant.
     known = {ONE} if not names or ONE in names else set()
-    reading = _Reading(alphabet, bos, once, known if once else set(names), set(names) if names else None, users or {})
+    own = set(names) if names else None
+    reading = _Reading(alphabet, bos, once, known if once else set(names), own, users or {}, weighting)
     letters = tuple(reading.letter(item) for item in data.field("letters").items())
     encodings = tuple(reading.encoding(item) for item in data.field("encodings").items())
     layers = tuple(reading.layer(item) for item in data.field("layers").items())
@@ -274,6 +280,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
         integers=data.has("integers") and data.field("integers").boolean(),
         regime=data.field("regime").text() if data.has("regime") else "",
         meanings={name: item.text() for name, item in data.field("meanings").members()} if data.has("meanings") else {},
+        weighting=weighting,
     )
 
 
@@ -288,6 +295,7 @@ class _Reading:
     known: set[str]
     names: set[str] | None
     users: store.Users
+    weighting: SoftWeighting
     heads: set[str] = field(default_factory=set)
 
     def new(self, data: Reader, again: Iterable[str] = ()) -> str:
@@ -415,7 +423,9 @@ class _Reading:
                 raise data.field(key).error("null, since the scores of a uniform head are all equal")
         if data.has("decay") and data.has("gap"):
             raise data.field("gap").error("null, since the head has a decay, which implies a gap")
-        if kind and weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
+        geometric = self.weighting is SoftWeighting.GEOMETRIC  # which needs no gap: the nearest one counts
+        open_tie = kind and weighting is not Weighting.AVERAGE and not geometric
+        if open_tie and not (data.has("decay") or data.has("gap")):
             raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
         if data.has("out"):
             value = self.form(data.field("value"), before)
@@ -423,7 +433,7 @@ class _Reading:
         else:
             members = data.field("values").members()
             values = [(self.new(Reader(out, data.name, item.path)), self.form(item, before)) for out, item in members]
-        mask = store.read_mask(data, self.bos)
+        mask = store.read_mask(data, self.bos or geometric)
         select = self.form(data.field("select"), before) if data.has("select") else None
         decay = data.field("decay").arith() if data.has("decay") else None
         gap = data.field("gap").arith() if data.has("gap") else None

@@ -30,6 +30,7 @@ from typing import Literal
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.numbers import ONE, Rational
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Encoding
 
 HALF = Fraction(1, 2)
@@ -87,12 +88,17 @@ class Regime:
     converges: bool = True
     """True if the softmax error has a bound that does not depend on n."""
 
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX
+    """The weighting of attention that the scores are made for."""
+
     def score(self, q: Affine, side: Literal["left", "right"]) -> tuple[tuple[Affine, Affine], ...]:
         """Return the query and key forms of the score that selects the rightmost or leftmost visible j with q_j = 1.
 
         If no visible q_j is 1, the score's maximum is at the last visible position of that side (at i itself under
         that side's mask).
         """
+        if self.weighting is SoftWeighting.GEOMETRIC:
+            return ((Affine.coordinate(ONE), q.scaled(2) - Affine.constant(1)),)
         tie = Affine.of({self.ramp: self.slope if side == "right" else -self.slope})
         if self.scale == ONE:
             return ((Affine.coordinate(ONE), q + tie),)
@@ -101,6 +107,8 @@ class Regime:
     @property
     def encodings(self) -> tuple[Encoding, ...]:
         """The position encodings of this regime, without those that counting adds."""
+        if self.weighting is SoftWeighting.GEOMETRIC:
+            return ()
         names = dict.fromkeys([PARITY, *(name for name in (self.ramp, self.scale) if name != ONE)])
         return tuple(Encoding(name, expression(name)) for name in names)
 
@@ -178,7 +186,21 @@ LAYER_NORM = Regime(
 )
 """The regime whose heads have no scores: they take means, and a norm after each layer makes numbers of any size
 Booleans (see `compiling.from_ltl.layer_norm`). None of the attributes about scores matters."""
-NAMED = REGIMES | {LAYER_NORM.name: LAYER_NORM}
+GEOMETRIC = Regime(
+    "geometric",
+    "geometric attention, the nearest position first, at temperature 1/log(4 n): no position encodings (no counts)",
+    step_theorem="geometric attention (ours)",
+    reach_theorem="geometric attention (ours)",
+    temperature=expression("1/log(4*n)"),
+    variable="n",
+    weighting=SoftWeighting.GEOMETRIC,
+)
+"""The regime of geometric attention: scores 2 q_j - 1 and the order of positions find the nearest one (see
+`compiling.from_ltl.operators.nearest`)."""
+STEPS = expression("1/log(4)")
+"""The temperature of geometric attention if every head reads the nearest visible position, whatever is there. The error
+of such a head is then 1/5. At 1/log(3) it is 1/4: right as well, but without room for rounded arithmetic."""
+NAMED = REGIMES | {one.name: one for one in (LAYER_NORM, GEOMETRIC)}
 """All regimes by name."""
 EVERY = (*PROVEN, LAYER_NORM.name)
 """The regimes that `--regime all` means: those that are right at every length."""

@@ -375,7 +375,7 @@ class _Claims:
             backwards = head.weighting is Weighting.LEFTMOST
             self.heads[head.name] = {"kind": "nearest", "where": where, "what": what, "backwards": backwards}
             out = self._reader(head)
-            if out not in self.coordinates and where == what:
+            if out not in self.coordinates and where == what and not head.mask.strict:
                 # "Some": a Boolean that only counts need.
                 self.coordinates[out] = [self._add(["at least", [what], [[1, SIDES[head.mask]]], -1]), False]
         elif head.kind in (Kind.LOOKUP, Kind.TABLE):

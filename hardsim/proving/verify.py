@@ -107,7 +107,7 @@ class VerifyResult(Record):
     """Word after which the external network is certainly wrong; null if the certificate has none."""
     shortest: bool = False
     """True if `wrong` is a shortest such word: all shorter prefixes are proved."""
-    weighting: Annotated[str, one_of("softmax", "sparsemax")] | None = None
+    weighting: Annotated[str, one_of("softmax", "sparsemax", "geometric")] | None = None
     """Weighting of the network's attention; null for an external network."""
 
     @property

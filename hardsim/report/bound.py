@@ -15,7 +15,7 @@ from hardsim.measuring.general_rate import RATE as THEOREM
 from hardsim.measuring.general_rate import GeneralRate
 from hardsim.measuring.hard_up_to import HardUpTo
 from hardsim.proof.shared.result import HeadProof
-from hardsim.records import NOTHING, short
+from hardsim.records import NOTHING, at_most, short
 from hardsim.report.check import (
     bound_text,
     is_stored,
@@ -30,6 +30,7 @@ from hardsim.report.check import (
     sharper,
     titles,
 )
+from hardsim.report.prove import PRODUCT
 from hardsim.report.screen import Screen, columns, tried_text
 from hardsim.targets.result import Word, count
 
@@ -120,7 +121,8 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     """Return the table row of one length."""
-    sharp = length.score_gap is not None
+    # Without a gap every temperature is right, except in geometric attention, which finds a wrong one or a right one.
+    sharp = length.score_gap is not None or length.right is not None or length.wrong is not None
     return [
         str(length.n),
         tried_text(length.words, length.exhaustive),
@@ -210,7 +212,7 @@ def summary_row(result: BoundResult) -> list[str]:
         result.verdict + " (partial)" * result.partial,
         str(last.n),
         *map(short, (last.score_gap, last.error)),
-        "any" if last.score_gap is None else short(last.right),
+        "any" if last.score_gap is None and last.right is None else short(last.right),
         short(last.wrong),
     ]
 
@@ -323,6 +325,8 @@ def decided(head: HeadProof, beta: Fraction) -> str:
     if head.argument is None:
         return head.name if head.worst is None else f"{head.name}, at {head.worst.summary}"
     argument = head.argument
+    if argument.bound == PRODUCT:
+        return f"{head.name}: its error is at most {argument.bound} = {at_most(argument.error)}"
     rate = "" if argument.g is None else f" with g = {argument.g / beta} beta, x = e^-g"
     return f"{head.name}: its error is at most {argument.bound}{rate}"
 

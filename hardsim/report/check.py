@@ -330,6 +330,10 @@ def print_facts(
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
         screen.facts([("growth", f"{fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")])
     if rests_on is not None:
+        if result.model.weighting == "geometric" and result.model.regime is not None:
+            text = "1 - (1 - x)^m for m visible positions, x = 1/(1 + e^(beta/tau)); x where all are selected"
+            screen.facts([("bounds", f"{text}: no assumption is needed")])
+            return
         every = "gap and sizes measured on all words of each length: no assumption is needed"
         screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
 

@@ -37,6 +37,14 @@ METHOD = (
     "`j = 1 + a`, `w = j + 1 + b`, `i = w + c`, `n = i + d`): the coefficients of (left - right) times the denominator "
     "are all `>= 0`.",
 )
+PRODUCT = "1/g"
+"""The bound of a head of geometric attention, as `proof.formulas.geometric` states it."""
+GEOMETRIC_METHOD = (
+    "Geometric attention: `l(w)` is the logit of a selected position, and that of others is at most `-l(w)`. With "
+    "`x = 1/(1 + e^l(w))`, the nearest selected one of `m` visible positions has a weight of at least `(1 - x)^m`, and "
+    "where its value is 0 the others weigh at most `x` in all."
+)
+"""Text printed above an argument about geometric attention, after the others."""
 PROGRAM_METHOD = (
     "Every length: `n` is the length with its padding. After each layer every coordinate is off by at most `E(n) = "
     "A n^p e^(-r n)`. The scores of a head are then off by `eta`, a multiple of `E` of the layer before. Where "
@@ -250,7 +258,8 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
     proved."""
     screen.raw()
     if tables:
-        for text in METHOD if any(head.argument is not None for head in proof.heads) else ():
+        bounds = {head.argument.bound for head in proof.heads if head.argument is not None}
+        for text in (*METHOD, *((GEOMETRIC_METHOD,) if PRODUCT in bounds else ())) if bounds else ():
             screen.line(*prose(f"  {text}"))
         for heads in alike(proof):
             _print_heads(screen, heads)
@@ -340,6 +349,9 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     if argument.exact:
         least = "" if argument.g is None else f"with `g = {argument.g} >= 1` "
         screen.line(*prose(f"    so {least}sparsemax gives wrong positions no weight: there is no error"))
+    elif argument.bound == PRODUCT:
+        bound = f"`{argument.bound} <= {at_most(argument.error)}`"
+        screen.line(*prose(f"    so with `g = {argument.g}` the error is at most {bound}"))
     elif argument.g is not None:
         bound = f"`{argument.bound} <= {at_most(argument.error)}`"
         lemma = f"; the paper's `{argument.lemma}` is about {short(argument.lemma_error)}" if argument.lemma else ""
@@ -350,7 +362,9 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
         if head.margin is not None:
             beyond = at_least(head.margin)
             message = f"is at most -{beyond} or at least 1 + {beyond}"
-            if head.margin <= 0:
+            if not head.margin:
+                message = "is at most 0 or at least 1"
+            if head.margin < 0:
                 message = f"may lie up to {at_most(-head.margin)} inside [0, 1]"
             screen.line(f"    whose input {message}")
 

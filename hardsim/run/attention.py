@@ -15,7 +15,8 @@ Logits of exact inputs are rationals that several heads share: each exponential 
 integers over common denominators, which is several times as fast as with fractions.
 
 Sparsemax has rational weights if the logits are rationals, and is computed in rationals alone: all values of such a
-network are then exact.
+network are then exact. Geometric attention has rational weights where e^logit is rational (`geometric`), and numbers of
+the arithmetic elsewhere.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ import numpy as np
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
-from hardsim.network.numbers import Rational, plain
+from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.transformer import AttentionHead, SoftWeighting
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
 from hardsim.run.enclosure import Booleans, Floats, U, rounded
 from hardsim.run.float_rows import Views
+from hardsim.run.geometric import Gate, gates, nearest_first, soft_gate, times
 from hardsim.run.sparsemax import sparsemax
 
 LEAST = 2.0**-500
@@ -142,6 +144,10 @@ class WordHead(Generic[T]):
         if self.weighting is SoftWeighting.SPARSEMAX:
             weights = self._exact_shares(columns)
             return [Column([_weighted(row, column) for row in weights], column.exact) for column in values]
+        if self.weighting is SoftWeighting.GEOMETRIC:
+            found = self._geometric(columns)
+            sums = [[self._sum(row, column) for row in found] for column in values]
+            return [Column(column, all(map(is_exact, column))) for column in sums]
         many = len(self.seen) > FEW
         reaches = [spread(self.arithmetic, column.values) if many else None for column in values]
         rows = self.rows(columns, screened=None not in reaches)
@@ -160,8 +166,9 @@ class WordHead(Generic[T]):
                 [Fraction(seen, count) for seen in row] for row, count in zip(self.seen.tolist(), counts, strict=True)
             ]
         found: list[list[Value]] = []
-        if self.weighting is SoftWeighting.SPARSEMAX:
-            for row_of_pairs in self._exact_shares(columns):
+        if self.weighting is not SoftWeighting.SOFTMAX:
+            sparse = self.weighting is SoftWeighting.SPARSEMAX
+            for row_of_pairs in self._exact_shares(columns) if sparse else self._geometric(columns):
                 known = dict(row_of_pairs)
                 found.append([known.get(key, 0) for key in range(len(self.seen))])
             return found
@@ -192,6 +199,41 @@ class WordHead(Generic[T]):
             weights = sparsemax([sum(map(mul, query, rows[key])) for key in visible], over * below)
             found.append([(key, weight) for key, weight in zip(visible, weights, strict=True) if weight])
         return found
+
+    def _geometric(self, columns: Sequence[Column]) -> list[list[tuple[int, Value]]]:
+        """Return the visible keys with their weights in geometric attention, the nearest first, by query."""
+        forms = [[linear(self.arithmetic, form, columns).values for form in pair] for pair in self.head.scores]
+        # A past mask shows later positions, the nearest first; a beginning of sequence that it shows comes last.
+        back = self.head.mask in (Mask.FUTURE, Mask.STRICT_FUTURE)
+        gate, found = self._gate, list[list[tuple[int, Value]]]()
+        for i, (seen, inverse) in enumerate(zip(self.seen.tolist(), self.inverse, strict=True)):
+            keys = [*range(i, len(seen)), *reversed(range(i))] if not back else reversed(range(i + 1))
+            near = [key for key in keys if seen[key]]
+            shares = []
+            for key in near:
+                terms = [times(self.arithmetic, query[i], own[key]) for query, own in forms]
+                score = terms[0] if len(terms) == 1 else self._total(terms)
+                soft = None if is_exact(score) else self._times(score, inverse)
+                shares.append(gate(inverse * score) if soft is None else soft_gate(self.arithmetic, soft))
+            found.append(list(zip(near, nearest_first(self.arithmetic, shares), strict=True)))
+        return found
+
+    @cached_property
+    def _gate(self) -> Callable[[RealNumber], Gate]:
+        return gates(self.arithmetic)
+
+    def _total(self, values: Sequence[Value]) -> Value:
+        """Return the sum of values, exact if all of them are."""
+        exact: Value = sum(value for value in values if is_exact(value))
+        soft = [value for value in values if not is_exact(value)]
+        if not soft:
+            return exact
+        return self.arithmetic.total([*soft, self.arithmetic.number(exact)] if exact else soft)
+
+    def _sum(self, row: Sequence[tuple[int, Value]], column: Column) -> Value:
+        """Return the sum of a column's values times the weights of keys, exact if all of its terms are."""
+        found = self._total([times(self.arithmetic, weight, column.values[key]) for key, weight in row])
+        return plain(found) if is_exact(found) else found
 
     def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
         """Return the keys and weights of all queries. If not `screened`, no key is left out."""

@@ -96,6 +96,7 @@ def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[RealNum
 def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[Row]]) -> Bounds:
     errors: Errors = {ONE: ZERO} | dict.fromkeys(program.coordinates, ZERO)
     found: list[LayerBounds] = []
+    geometric = program.weighting is SoftWeighting.GEOMETRIC  # gaps do not bound its weights
     for layer, seen in zip(program.layers, facts.layers, strict=True):
         distances: dict[str, Fraction] = {}
         etas: dict[str, Fraction] = {}
@@ -112,10 +113,12 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                 apart = rows.differ is not None
                 measure = sparse_distance if program.weighting is SoftWeighting.SPARSEMAX else row_distance
                 reached = (measure(*row, eta) for row in worst[head.name])
-                distances[head.name] = FARTHEST if apart else max(reached)
+                distances[head.name] = FARTHEST if apart or geometric else max(reached)
             for out, form in head.values:
                 low, high = seen.values[head.name, out]
-                size = min(max(abs(low), abs(high)), (high - low) / 2)
+                size = max(abs(low), abs(high))
+                if not geometric:  # whose weights may add up to less than 1
+                    size = min(size, (high - low) / 2)
                 moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
                 values[head.name, out] = moved
                 attended[out] += moved
@@ -264,6 +267,8 @@ def solve(
     The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
     gap), which only affects how long it takes. Raises Undecided if the bound exceeds epsilon even at the least gap
     divided by 2^HALVINGS."""
+    if program.weighting is SoftWeighting.GEOMETRIC:
+        raise Undecided("Theorem 26 has no temperature for geometric attention; give one with --tau, as '1/log(4*n)'")
     known = [gap for row in gaps.values() for gap in row if gap is not None]
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
     if program.weighting is SoftWeighting.SPARSEMAX:

@@ -13,13 +13,14 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
-from hardsim.network.transformer import SoftWeighting
+from hardsim.network.numbers import Mask
+from hardsim.network.transformer import SoftWeighting, require_order
 from hardsim.program.budget import Budget, choose
 from hardsim.program.file import (
     named_predicates,
 )
-from hardsim.program.hard_attention import Program
-from hardsim.program.regimes import DEFAULT_REGIME, regime_named
+from hardsim.program.hard_attention import Program, Weighting
+from hardsim.program.regimes import DEFAULT_REGIME, GEOMETRIC, Regime, regime_named
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget
@@ -40,14 +41,39 @@ def compile_formula(
     if examples_apply(file, options.at):
         check_examples(file, at=options.at)
     file = file.read_at(options.at)
-    regime, own = regime_named(options.regime or DEFAULT_REGIME), own_predicates(file)
+    regime, own = regime_of(options), own_predicates(file)
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
-    program = replace(program, weighting=options.weighting or SoftWeighting.SOFTMAX)
+    program = replace(program, weighting=options.weighting or regime.weighting)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
     sharpness = OneNetwork.of(program, budget)
     subject = formula_subject(file, name or file.source.name, sha256, program, sharpness, options.single_head)
     return replace(subject, pins=True, given=options.sharpening)
+
+
+def regime_of(options: ModelOptions) -> Regime:
+    """Return the regime that a formula is compiled for. Raises InputError if there is none of that name, or if it and
+    the weighting do not fit: geometric attention has a regime of its own, and that regime no other weighting."""
+    default = GEOMETRIC.name if options.weighting is SoftWeighting.GEOMETRIC else DEFAULT_REGIME
+    regime = regime_named(options.regime or default)
+    own = regime.weighting is SoftWeighting.GEOMETRIC
+    if options.weighting is not None and own != (options.weighting is SoftWeighting.GEOMETRIC):
+        message = f"--weighting {options.weighting} does not fit regime '{regime.name}'"
+        what = "--weighting" if own else "--regime"
+        raise InputError(message, f"Leave out {what}: geometric attention has a regime of its own, '{GEOMETRIC.name}'.")
+    return regime
+
+
+def require_nearest(program: Program) -> None:
+    """Require that every head of a program reads the nearest of its largest scores, as geometric attention can. Raises
+    InputError, which names the first other head."""
+    for head in program.heads:
+        require_order(head.name, head.mask, bool(head.score))
+        back = head.mask in (Mask.FUTURE, Mask.STRICT_FUTURE)
+        if head.weighting is not (Weighting.RIGHTMOST if back else Weighting.LEFTMOST):
+            message = f"head {head.name} is {head.weighting}, and geometric attention reads the nearest position first"
+            nearest = "rightmost" if back else "leftmost"
+            raise InputError(message, f"With mask {head.mask} the nearest is {nearest}; use softmax for other heads.")
 
 
 def formula_subject(
@@ -90,12 +116,26 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Pr
     return subject, compiled.limits()
 
 
+def _weighted(made: Subject, weighting: SoftWeighting) -> Program:
+    """Return the program of a subject with another weighting. Raises InputError if one of the two is geometric, and the
+    scores are made for the other one."""
+    old = made.program.weighting
+    if old != weighting and SoftWeighting.GEOMETRIC in ((old, weighting) if made.one_network else (old,)):
+        message = f"{made.name} is a network for the weighting {old}, so --weighting {weighting} does not apply"
+        raise InputError(message, "Leave out --weighting.")
+    return replace(made.program, weighting=weighting)
+
+
 def sharpened(made: Sharpened, options: ModelOptions) -> Sharpened:
     """Return a program or model with another temperature, or with another beta where it has one. Raises InputError if
     both a beta and Theorem 26's temperature for an error are asked for."""
     given = options.sharpening
-    if options.weighting is not None:
-        made = replace(made, program=replace(made.program, weighting=options.weighting))
+    made = replace(made, program=_weighted(made, options.weighting or made.program.weighting))
+    if made.program.weighting is SoftWeighting.GEOMETRIC:
+        require_nearest(made.program)
+        if not made.one_network and options.tau is None and not made.given_temperature:
+            message = f"{made.name}: geometric attention needs a temperature"
+            raise InputError(message, "Give one, such as --tau '1/log(4*n)' (or the key temperature of the file).")
     if made.one_network and options.epsilon is not None and options.beta is not None:
         message = f"{made.name}: --epsilon selects Theorem 26's temperature, and --beta belongs to a regime's"
         raise InputError(message, "Give one of --epsilon and --beta.")

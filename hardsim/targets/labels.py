@@ -23,11 +23,11 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.vocabulary import brief
 from hardsim.network.numbers import Mask
-from hardsim.network.transformer import Transformer
+from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.program.regimes import LAYER_NORM, NAMED, PARITY, REGIMES, Regime
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, PARITY, REGIMES, Regime
 from hardsim.targets.subject import own_predicates
 
 SAYS = "the file says: "
@@ -72,6 +72,8 @@ def relabelled(
     names, stated = regimes_of(program, temperature), program.regime
     if program.normed:
         names = [LAYER_NORM.name]
+    if program.weighting is SoftWeighting.GEOMETRIC:
+        names = [GEOMETRIC.name]
     for name in names if file is not None else ():
         made = _compiled(file, NAMED[name], single_head, counting) if file is not None else None
         made = made and replace(made, weighting=program.weighting)

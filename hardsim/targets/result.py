@@ -135,7 +135,7 @@ class ModelFacts(Record):
     """True if every layer was compiled to have one head."""
     counting: Annotated[str, one_of("lookup", "sign")] | None = None
     """The method that decides comparisons of counts; None: there are no such comparisons."""
-    weighting: Annotated[str, one_of("softmax", "sparsemax")] = "softmax"
+    weighting: Annotated[str, one_of("softmax", "sparsemax", "geometric")] = "softmax"
     """The function that makes attention weights of scores."""
     bos: bool = False
     """True if there is a beginning of sequence, position 0."""

@@ -175,7 +175,7 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     users = own_predicates(file)
     model = _read_network(document.field("model"), users)
     specification = document.field("specification")
-    program = replace(read_program(specification, users, once=not model.normed), weighting=model.weighting)
+    program = read_program(specification, users, not model.normed, model.weighting)
     if specification.has("regime"):
         specification.field("regime").choice(NAMED.__getitem__, ", ".join(NAMED))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):

@@ -36,6 +36,7 @@ from hardsim.run.soft import nearest, output_settled, rounded, side
 from hardsim.targets.base import Target
 from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.result import (
+    BALL,
     MPMATH,
     RATIONAL,
     Answer,
@@ -162,6 +163,8 @@ class Subject(Target):
 
     def arithmetic(self, engine: str) -> str:
         """Return the name of the arithmetic in which an engine runs the network."""
+        if self.program.weighting is SoftWeighting.GEOMETRIC and engine != MPMATH:
+            return BALL  # in which values that are rational are exact
         rational = self.program.weighting is SoftWeighting.SPARSEMAX and not self.program.normed
         return RATIONAL if rational else engine
 
@@ -290,6 +293,8 @@ class Subject(Target):
     def law(self) -> ProgramLaw | NoProof:
         """The facts of the program on every word of every length, from its weights; or the reason why they do not
         suffice to compare softmax with it."""
+        if self.program.weighting is SoftWeighting.GEOMETRIC:
+            return NoProof("geometric attention is proved for formulas, and for models that were compiled from one")
         try:
             found = law_of(self.program)
         except NotProved as failure:

@@ -28,9 +28,14 @@ class NumberContext(Protocol):
         """Return the square root of x."""
 
 
+def number(x: Fraction, context: NumberContext) -> Any:
+    """Return a rational at the precision of the context."""
+    return context.mpf(x.numerator) / x.denominator
+
+
 def exponential(x: Fraction, context: NumberContext) -> Any:
     """Return e^x at the precision of the context."""
-    return context.exp(context.mpf(x.numerator) / x.denominator)
+    return context.exp(number(x, context))
 
 
 def geometric_distance(g: Fraction, context: NumberContext) -> Any:
@@ -51,6 +56,14 @@ def attended_error(g: Fraction, context: NumberContext) -> Any:
     This is half of Lemma 6 (ours): the value moves by at most the weight that the winner lost.
     """
     return geometric_distance(g, context) / 2
+
+
+def nearest_first_error(power: Any, m: int, context: NumberContext) -> Any:
+    """Bound the error of a Boolean that geometric attention reads at the nearest selected of m positions (ours):
+    1 - (1 - x)^m with x = 1/(1 + power), where `power` is e^(score of a selected position / temperature), and other
+    positions have the opposite score (see `program.budget`)."""
+    x = 1 / (1 + power)
+    return x if m == 1 else 1 - (1 - x) ** m
 
 
 def look_up_error(g: Fraction, context: NumberContext) -> Any:

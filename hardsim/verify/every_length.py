@@ -38,6 +38,9 @@ x). No position beyond the winner is selected. There are two cases, each with it
    for i >= 2, and (i + 1)/2 grows by a factor of 1 + 1/(i + 1) <= e^(1/(i + 1)). So the ratio falls from i + 1 >= 2/g
    on.
 
+**Geometric attention** has an error of at most 1/g if 1 + e^l >= g m for the logits l of selected positions, with m
+visible positions (m = 1 if all are selected; see `geometric`). The series is `1/g`.
+
 **Sparsemax** gives no weight to a key that loses 1 or more to another one. So a head has no error if g >= 1, where g is
 the least loss of a rival of the nearest position, on either side; or the g of a look-up or sign test above (a wrong
 position of a ramp loses at least g ((i - 1)^2 + 1)/i >= g). The series is `0`.
@@ -53,9 +56,10 @@ from itertools import accumulate, chain, product, repeat
 from math import ceil, gcd
 from typing import Any
 
-from hardsim.verify import ratios
+from hardsim.verify import geometric, ratios
 from hardsim.verify.arithmetic import (
     DOWN,
+    GRID,
     MINUTE,
     ONE,
     UP,
@@ -69,7 +73,7 @@ from hardsim.verify.arithmetic import (
     share,
 )
 from hardsim.verify.enclosures import FUNCTIONS
-from hardsim.verify.expressions import OPERATIONS, PREDICATES, Tree
+from hardsim.verify.expressions import OPERATIONS, PREDICATES, Tree, inverse_of
 from hardsim.verify.formulas import FormulaChecker, HeadClaim
 from hardsim.verify.monotone import MonotoneBounds, has_function
 from hardsim.verify.ratios import NAMES, VARIABLE, Polynomial, Ratio, Value, fit, line, positive
@@ -82,6 +86,8 @@ INFINITE = float("inf")
 """A number above all rationals, only compared with rationals; no other number is a float."""
 MOST_POWER = 64
 """Largest exponent of an expression, unless the base is -1."""
+MOST_FACTORS = 4
+"""Largest power of E that bounds e^(score/temperature) in geometric attention."""
 MOST_QUERIES = 10_000
 """Most queries of a ramp that are computed one by one before it falls, and most triples of a query and two local types
 of a head that looks for the nearest position."""
@@ -468,6 +474,41 @@ class EveryLengthChecker(FormulaChecker):
         require(rate >= 1, f"head {name}: wrong positions are not known to lose 1 or more, so sparsemax may weigh them")
         return rate
 
+    def _off(self, name: str, side: str, scores: list[Fraction], always: bool) -> list[list[Any]]:
+        """Return the error bounds of a head in geometric attention by class, and record its rate g: 1 + e^l >= g m."""
+        empty = [one.first if side == "<" else side == ">" and one.last for one in CLASSES]
+        rates = list[Fraction]()
+        for i, (none, score) in enumerate(zip(empty, scores, strict=True), start=1):
+            if not none:
+                seen: Value = {"L": QUERY, "<": QUERY - 1, "R": LENGTH - QUERY + 1}.get(side, LENGTH - QUERY)
+                power = ratios.of(1 + self._growth(score, i))
+                rates.append(self.lower(power / (1 if always else seen), i) or Fraction(0))
+        rate = min(rates)
+        require(rate > 1, f"head {name}: 1 + e^l is not known to be above the number of visible positions")
+        error = ceil(GRID / rate)
+        return self._found(name, rate, geometric.SERIES, [[0, None] if none else [error, error] for none in empty])
+
+    def _growth(self, score: Fraction, i: int) -> Value:
+        """Return a function that is at most e^(score/temperature) in a class: a power of E if the temperature is
+        c/log(E); else the first terms of the series of e^y, with y at most the logit; of a constant temperature the
+        number itself."""
+        tree, one = self.temperature[1].tree, CLASSES[i - 1]
+        found = geometric.power_of(tree)
+        if found is not None and score >= found[0] > 0:
+            base = self._number_of(found[1], {"i": QUERY, "n": LENGTH}, one)
+            if positive(base - 1, one.places):
+                total: Value = 1
+                for _ in range(min(int(score / found[0]), MOST_FACTORS)):
+                    total = fit(total * base)
+                return total
+        if not self.temperature[1].names:
+            inverse = inverse_of(self.temperature[1], self.spend)
+            require(inverse, "model.temperature is not known to be positive")
+            assert inverse is not None
+            return geometric.exponential(inverse[0] * score)
+        y: Value = self.inverse[i - 1] * score
+        return fit(1 + y + y * y * Fraction(1, 2) + y * y * y * Fraction(1, 6))
+
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
         """Return a lower bound g <= MOST_RATE of all quotients of a difference by `unit`; 0 if none that is positive is
         found."""
@@ -626,12 +667,14 @@ class EveryLengthChecker(FormulaChecker):
         return all(column[j - 1] == self._condition(node, scale * QUERY + offset, j) for j in self.places)
 
     def _beside(self, where: Any, side: str, backwards: bool, i: int, step: int) -> bool:
-        if (side, backwards, step) not in (("L", False, -1), ("R", True, 1)):
+        strict = (side, backwards, step) in (("<", False, -1), (">", True, 1))
+        if not strict and (side, backwards, step) not in (("L", False, -1), ("R", True, 1)):
             return False
         node, turned = where
         beside = [self.bits[node][j - 1] for j, other in enumerate(CLASSES, start=1)
                   if neighbours(CLASSES[i - 1], other, step)]  # fmt: skip
-        return self.bits[node][i - 1] == int(turned) and all(bit == int(not turned) for bit in beside)
+        passed = strict or self.bits[node][i - 1] == int(turned)  # the position itself is not in the way
+        return passed and all(bit == int(not turned) for bit in beside)
 
 
 SIDES = (("L", False), ("", False), ("R", True), ("", True))

@@ -13,7 +13,8 @@ position only if that does not suffice. If nothing depends on the length, the lo
 (`_looks_back`).
 
 Under sparsemax a key whose logit is 1 or more below that of another key has no weight. There a bound is 0 if all keys
-with another value than the right one lose at least 1, and else as large as the values allow.
+with another value than the right one lose at least 1, and else as large as the values allow. Geometric attention has
+bounds of its own (`geometric`).
 
 The bounds in the certificate must be exactly the ones computed here.
 """
@@ -25,6 +26,7 @@ from itertools import chain, product
 from math import isqrt
 from typing import Any
 
+from hardsim.verify import geometric
 from hardsim.verify.arithmetic import (
     FAR,
     GRID,
@@ -59,6 +61,8 @@ LEAVES = ("letters", "holds")
 """Operators that depend on the symbol of the position alone."""
 HeadClaim = dict[str, Any]
 """A claim about what a head computes, with numbers of nodes in place of their lists."""
+STEP = 50
+"""Steps charged for a bound of a head in geometric attention, and for each position that it sees."""
 TOGETHER = 16
 """Most truths of nodes and heads that are enumerated at once; beyond that a certificate is rejected."""
 
@@ -273,8 +277,9 @@ class FormulaChecker(Claim, Costs):
         return len(self.seen(side, i)) == 1
 
     def seen(self, side: str, i: int) -> range:
-        """Return the positions of a side: "L" up to i, "R" from i on, "" all."""
-        return range(i if side == "R" else 1, (i if side == "L" else self.n) + 1)
+        """Return the positions of a side: "L" up to i, "R" from i on, "<" before i, ">" after i, "" all."""
+        start, end = {"R": i, ">": i + 1}.get(side, 1), {"L": i, "<": i - 1}.get(side, self.n)
+        return range(start, end + 1)
 
     def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Combination:
         """Return the sum of `constant` and of integers times counts. Counts that are the same for every word become
@@ -337,6 +342,7 @@ class FormulaChecker(Claim, Costs):
         used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
         # All scores are 0: the head takes the mean over its side, which is a count over the number of positions.
         if not any(query and key for query, key in pairs):
+            require(not self.geometric, f"head {name} takes a mean, which geometric attention does not")
             message = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
             require(message or not used, f"head {name} averages other values than the claimed node's truth")
             self.spend(0 if used else self.n * self.n)
@@ -345,7 +351,8 @@ class FormulaChecker(Claim, Costs):
                              {None: self._total(numbers, side, i)})) for i in self.places]  # fmt: skip
         # A score or value may depend on truths of nodes alone. Counts and other heads would have errors of their own.
         require(all(isinstance(k, int) for k in used), f"head {name} reads a coordinate that no clip has rounded")
-        wrong = self._errors(name, (side, claim, pairs), (values, keys), used)
+        work = self._geometric if self.geometric else self._errors
+        wrong = work(name, (side, claim, pairs), (values, keys), used)
         self.heads[name] = side, claim, values, wrong
         return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
 
@@ -382,6 +389,48 @@ class FormulaChecker(Claim, Costs):
             before = same
         self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
         return wrong
+
+    def _geometric(
+        self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], _: set[Any]
+    ) -> list[list[Any]]:
+        """Return the error bounds of a head in geometric attention, in the form of `_errors` (see `geometric`)."""
+        (side, claim, pairs), (values, keys) = head, reads
+        fine = claim["kind"] == "nearest" and (side, claim["backwards"]) in geometric.WAYS
+        require(fine, f"head {name} is not claimed to read the nearest selected position")
+        types = [self._types(name, claim, values[j - 1], keys[j - 1], j) for j in self.places]
+        kinds = geometric.kinds_of(name, chain(*types))
+        taken = {(selected, value) for selected, value, *_ in kinds}
+        rows = [self._query(name, [self.apply(query, i) for query, _ in pairs]) for i in self.places]
+        scores = {row: geometric.least_score(name, row, kinds) for row in dict.fromkeys(rows)}
+        self.spend(self.n * (1 + len(pairs)) * (1 + len(kinds)))
+        wrong = self._off(name, side, [scores[row] for row in rows], all(selected for selected, _ in taken))
+        # Only a selected position with the value 0 lets positions beyond it count.
+        if not {(1, 0), (1, 1)} <= taken:
+            wrong = [[min(zero, 0), one] for zero, one in wrong]
+        zeros, ones = any(not value for _, value in taken), (1, 1) in taken
+        return [[zero if zeros or one is None else None, one if ones else None] for zero, one in wrong]
+
+    def _off(self, name: str, side: str, scores: list[Fraction], always: bool) -> list[list[Any]]:
+        """Return the error bounds of a head by position: selected positions have at least the score of the position,
+        others at most its negative. With `always`, all are selected."""
+        wrong = list[list[Any]]()
+        for i, score in enumerate(scores, start=1):
+            seen, power = len(self.seen(side, i)), self._exponential(score, i)
+            self.spend(STEP * (1 if always else seen))
+            both = [geometric.off_by(power, m) for m in (1, 1 if always else seen)] if seen else [0, None]
+            wrong.append(both)
+        self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
+        return wrong
+
+    def _exponential(self, score: Fraction, i: int) -> Fraction:
+        """Return a lower bound of e^(score/temperature) at a position: exactly that if the temperature is c/log(E)."""
+        found = geometric.power_of(self.temperature[1].tree)
+        if found is not None and (score / found[0]).denominator == 1 and 0 < score / found[0] <= geometric.MOST_POWER:
+            base = geometric.number(found[1], {"i": i, "n": self.n})
+            if base is not None:
+                require(base > 0, f"model.temperature has no value at length {self.n}")
+                return geometric.fitting(base ** int(score / found[0]))
+        return geometric.exponential(score * self.inverse[i - 1])
 
     def _number(self, claim: HeadClaim, off: Combination, i: int) -> Combination:
         """Return the value that a look-up head should read for a count c, max(c, 1) = c + 1 - [c > 0], plus the error

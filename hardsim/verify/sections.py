@@ -28,6 +28,8 @@ MOST = 10**30
 SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
 SIDES = {"future": "L", "past": "R", "none": ""}
 """The visible positions of each mask: "L" those up to the query, "R" those from the query on, "" all."""
+STRICT = {"strict-future": "<", "strict-past": ">"}
+"""The masks of geometric attention besides: "<" shows the positions before the query, ">" those after it."""
 
 Shape = Callable[[Any, str], None]
 """A function that raises Rejected if a value does not have some shape. Its second argument is the place of the value in
@@ -155,7 +157,7 @@ def head_claim(data: Any, place: str) -> None:
     CLAIMS[data["kind"]](data, place)
 
 
-HEAD = keys(name=text, mask=one_of(*SIDES), query=many(ROW), key=many(ROW), value=ROW, out=text)
+HEAD = keys(name=text, mask=one_of(*SIDES, *STRICT), query=many(ROW), key=many(ROW), value=ROW, out=text)
 LAYER = keys(heads=many(HEAD), clips=named(row(rational, many(row(rational, rational, ROW)))))
 FORMULA = {"nodes": many(node, 1), "root": LITERAL}
 MODEL = {"encodings": named(text), "temperature": text, "layers": many(LAYER), "output": text}
@@ -177,7 +179,7 @@ def over(symbols: dict[str, Shape], sets: dict[str, Shape], optional: dict[str, 
     return check
 
 
-WEIGHTED = {"weighting": one_of("sparsemax")}
+WEIGHTED = {"weighting": one_of("sparsemax", "geometric")}
 """The key for the weighting of a network, if that is not softmax."""
 CHECKED = {
     "min_n": integer,
@@ -274,7 +276,7 @@ class Claim:
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
         require(model.get("alphabet", []) == self.alphabet, "model.alphabet differs from formula.alphabet")
         require(model.get("props", []) == [*self.props], "model.props differ from formula.props")
-        self.sparse = model.get("weighting") == "sparsemax"
+        self.sparse, self.geometric = (model.get("weighting") == name for name in ("sparsemax", "geometric"))
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
@@ -317,7 +319,9 @@ class Claim:
         for lit in claim["count"][0] if "count" in claim else ():
             self.lit(lit, len(self.nodes))
         pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
-        return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
+        strict = head["mask"] in STRICT
+        require(self.geometric or not strict, f"head {head['name']}: a strict mask may show nothing")
+        return head["name"], (SIDES | STRICT)[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
 
 
 LONGEST_SHOWN = 400

@@ -44,7 +44,7 @@ from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
-from hardsim.program.regimes import LAYER_NORM, PROVEN, REGIMES, Regime, expression
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, PROVEN, REGIMES, Regime, expression
 
 Method = Literal["lookup", "sign"]
 
@@ -63,6 +63,8 @@ def refuse(core: Core, regime: Regime, method: Method) -> None:
 def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[str, str] | None:
     """Return why a regime cannot compute a node, and a hint; None if it can."""
     able = [REGIMES[name] for name in PROVEN]
+    if regime is GEOMETRIC:
+        return _refused_by_geometric(core, node, able)
     look_up = ", ".join(other.name for other in able if other.look_up[0])
     if regime.causal and _looks_ahead(node):
         return (
@@ -98,6 +100,17 @@ def _seeing_all(node: Node) -> list[str]:
     """Return the names of the regimes that can compute a node which looks ahead."""
     whole = isinstance(node, AtLeast) and all(count.side == "" for _, count in node.terms)
     return [name for name in PROVEN if not REGIMES[name].causal] + [LAYER_NORM.name] * whole
+
+
+def _refused_by_geometric(core: Core, node: Node, able: Sequence[Regime]) -> tuple[str, str] | None:
+    """Return why geometric attention cannot compute a node, and a hint; None if it can."""
+    if not isinstance(node, AtLeast | Numeric) or (isinstance(node, AtLeast) and node.positive and node.positive.side):
+        return None
+    fitting = [one.name for one in able if _refusal(core, node, one, "lookup" if one.look_up[0] else "sign") is None]
+    return (
+        "needs a count, a position or a length, and geometric attention has no means and no position encodings",
+        f"Leave out --weighting, for one of the regimes {', '.join(fitting)}. Without counts, every operator works.",
+    )
 
 
 def _looks_ahead(node: Node) -> bool:
@@ -266,7 +279,11 @@ class _Lowering:
             case Xor(left, right):
                 block = operators.exclusive(self.form(Lit(left)), self.form(Lit(right)))
             case Step(op, arg):
-                name, layer = f"{op}{number}", max(layer, 2)
+                name = f"{op}{number}"
+                if self.regime is GEOMETRIC:
+                    block = operators.beside(op, self.form(arg), name, self.regime, self._named(number))
+                    return self.put(name, layer, block, self._meaning(node)), layer
+                layer = max(layer, 2)
                 marker = self.marker("first" if op == "Y" else "last")
                 self.required.add(marker)
                 block = operators.step(op, self.form(arg), marker, name, self.regime, self._named(number))
@@ -299,7 +316,13 @@ class _Lowering:
         layer = self.ready[newest.node]
         others = [arg for arg in args if arg != newest]
         placed = self.placed.get(self.names[newest.node])
-        if placed is not None and all(self.ready[other.node] < layer for other in others):
+        # Geometric attention needs values that imply the condition of their head. Proofs see that if the condition is a
+        # function of Booleans that are exact already.
+        if (
+            placed is not None
+            and self.regime is not GEOMETRIC
+            and all(self.ready[other.node] < layer for other in others)
+        ):
             block = placed[1]
             forms = [self._form(other) for other in others]
             # Several clips that something else reads as well would be written twice.
@@ -334,7 +357,7 @@ class _Lowering:
     def marker(self, which: Literal["first", "last"]) -> str:
         """Return the coordinate of the Boolean "this is the first (last) position", which layer 1 writes."""
         if which not in self.placed:
-            self.placed[which] = (1, operators.edge(which))
+            self.placed[which] = (1, operators.edge(which, self.regime))
         return which
 
     def encode(self, text: str, value: PositionFunction | None = None) -> str:

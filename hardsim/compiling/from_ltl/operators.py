@@ -28,9 +28,11 @@ from typing import Literal
 
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
-from hardsim.program.regimes import PARITY, RAMP, Regime, expression
+from hardsim.program.regimes import GEOMETRIC, PARITY, RAMP, Regime, expression
 
 HALF = Fraction(1, 2)
+ALWAYS = Affine.constant(1)
+"""The condition that every position satisfies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,9 @@ class OperatorBlock:
     closes: bool = True
 
 
-def edge(which: Literal["first", "last"]) -> OperatorBlock:
-    """Mark the first or last position (Proposition 11), exactly: the attention is uniform.
+def edge(which: Literal["first", "last"], regime: Regime) -> OperatorBlock:
+    """Mark the first or last position (Proposition 11), exactly: the attention is uniform. In geometric attention it is
+    where nothing is beside the position: the negation of `Y true` or `X true` (see `beside`).
 
     First: future-masked uniform attention over (-1)^(j+1) gives 1 at i = 1 and at most 1/3 in size elsewhere (0 at
     even i, 1/i at odd i), so `3x - 3/2` is 3/2 there and at most -1/2 elsewhere. Last: past-masked over (-1)^j gives
@@ -85,6 +88,10 @@ def edge(which: Literal["first", "last"]) -> OperatorBlock:
     most -1/2 elsewhere. (The paper's `relu(3x/2 - 1/2)` is exact too, but leaves no room on either side for rounded
     arithmetic.)
     """
+    if regime is GEOMETRIC:
+        purpose = f"tells whether a position is {'before' if which == 'first' else 'after'} this one"
+        (head,) = beside("Y" if which == "first" else "X", ALWAYS, f"{which}.beside", regime, purpose).heads
+        return OperatorBlock((head,), (Clip(Affine.of([(head.out, -2), (ONE, 3 * HALF)]), -HALF, 3 * HALF),))
     raw, first = f"{which}.mean", which == "first"
     value = Affine.of({PARITY: -1 if first else 1})
     head = mean("L" if first else "R", value, raw, f"marks the {which} position", "Proposition 11")
@@ -121,6 +128,20 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
     return OperatorBlock(tuple(heads), tuple(clips))
 
 
+def beside(op: Literal["Y", "X"], arg: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
+    """Return the block of strong yesterday or next in geometric attention (ours): one head whose strict mask shows the
+    positions before (after) the query.
+
+    It selects every position, so the nearest one has the weight 1 - x, and all others together at most x: the error is
+    at most x = 1/(1 + e^(1/temperature)). At the first (last) position no position is visible and the head reads 0,
+    as Y (X) is false there.
+    """
+    side: Literal["left", "right"] = "right" if op == "Y" else "left"
+    head = nearest(side, ALWAYS, arg, f"{out}.read", regime, what, regime.step_theorem)
+    head = replace(head, mask=Mask.STRICT_FUTURE if op == "Y" else Mask.STRICT_PAST)
+    return OperatorBlock((head,), (Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF),))
+
+
 def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
     """Return the block of since or until (Theorems 15 and 16): one head at the nearest position where `!left | right`
     (`where`) holds, which reads `right` (`value`).
@@ -140,6 +161,10 @@ def nearest(
 
     Its attended value, between 0 and 1, is off by at most 2x/(1 + x) with x = e^(-g), g = beta decay / temperature:
     this is half of Lemma 6's distance, since the value moves by at most the weight that the winner lost.
+
+    In geometric attention the order of positions breaks ties, and the error is that of `program.budget`. It needs a
+    value that is 1 at selected positions alone. If nothing is selected the attended value is then exactly 0, as the
+    hard head's, which reads a position that is not selected.
     """
     return Head(
         name=out,
@@ -148,7 +173,7 @@ def nearest(
         values=((out, value),),
         score=regime.score(q, side),
         select=q,
-        decay=expression(regime.decay),
+        decay=None if regime is GEOMETRIC else expression(regime.decay),
         kind=Kind.NEAREST,
         purpose=purpose,
         theorem=theorem,

@@ -83,6 +83,7 @@ from hardsim.network.transformer import SoftWeighting, Terms, Transformer
 from hardsim.program.hard_attention import Program
 from hardsim.proof.formulas.arrays import NOTHING, above, ball, working_precision
 from hardsim.proof.formulas.facts import Column, Count, CountPredicate, Facts, Near, clip
+from hardsim.proof.formulas.geometric import nearest_everywhere
 from hardsim.proof.formulas.head_argument import Argument, Errors, multiple, reading_of
 from hardsim.proof.formulas.meaning import threshold
 from hardsim.proof.formulas.nearest import NearestReading
@@ -142,6 +143,8 @@ Entry: TypeAlias = tuple[tuple[Any, ...], bool, int]
 def nearest(task: HeadTask) -> BooleanHead:
     """Return the Boolean of a head that looks for the nearest selected position, with its argument. Raises
     NotProved if no rate is found."""
+    if task.state.model.weighting is SoftWeighting.GEOMETRIC:
+        return nearest_everywhere(task)
     reading, _, values = reading_of(task)
     classes, name = task.state.sites, task.head.name
     assert isinstance(classes, Classes)

@@ -11,7 +11,8 @@ every site.
    the mirror image, ("E", ...) has no mask.
  - ("Y", what) at i > 1: `what` at i - 1. A head whose `select` is the same for every word reads a known position; two
    such heads, each restricted to one parity, read i - 1 (Theorems 12 and 13). At i = 1 the fact is false. ("X", ...)
-   is the mirror image.
+   is the mirror image. A head with a strict mask reads at i what the head without it reads at i - 1, and 0 at i = 1;
+   if it selects every position, that is the value at i - 1.
  - ("at least", counts, thresholds): an integer combination of counts is at least a threshold that depends on the site
    alone (Theorems 20 to 23). That a single count is positive is the fact that the nearest position where its argument
    holds satisfies it. A look-up reads max(c, 1), and c = max(c, 1) + [c > 0] - 1.
@@ -46,6 +47,9 @@ class Nearest:
     op: Near
     where: Column
     what: Column
+    beside: Literal["Y", "X"] | None = None
+    """The operator that leads to the last position which a strict mask shows; None for other masks. A head that sees
+    nothing reads 0."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,11 @@ NEAREST: dict[tuple[Weighting, Mask], Near] = {
     (Weighting.LEFTMOST, Mask.PAST): "U",
     (Weighting.RIGHTMOST, Mask.NONE): "E",
 }
+STRICT: dict[tuple[Weighting, Mask], tuple[Near, Literal["Y", "X"]]] = {
+    (Weighting.RIGHTMOST, Mask.STRICT_FUTURE): ("S", "Y"),
+    (Weighting.LEFTMOST, Mask.STRICT_PAST): ("U", "X"),
+}
+"""The nearest position of heads with strict masks, as seen from the position beside the query (see `Nearest`)."""
 STEPS: tuple[Literal["Y", "X"], ...] = ("Y", "X")
 SIDES = {mask: side for side, mask in MASKS.items()}
 
@@ -97,7 +106,7 @@ class ProgramMeaning:
         self.reads: dict[str, HeadMeaning] = {}
         self.why: dict[str, str] = {}
         require_names(program)
-        if any(head.mask.strict for head in program.heads):
+        if program.bos and any(head.mask.strict for head in program.heads):
             raise NotProved("the specification has a head that does not see its own position")
         self.columns = facts.given(program)
         for layer in program.layers:
@@ -158,11 +167,13 @@ class ProgramMeaning:
     def _head(self, head: Head) -> HeadMeaning:
         what = f"the value of head {head.name}"
         if head.kind is Kind.NEAREST:
-            op = NEAREST.get((head.weighting, head.mask))
+            op, beside = NEAREST.get((head.weighting, head.mask)), None
+            if head.mask.strict:
+                op, beside = STRICT.get((head.weighting, head.mask), (None, None))
             if op is None or head.select is None:
                 raise NotProved(f"head {head.name} does not look for the nearest position on one side")
             where = self.facts.truths(self.form(head.select), f"the condition of head {head.name}")
-            return Nearest(op, where, self.facts.truths(self.form(head.value), what))
+            return Nearest(op, where, self.facts.truths(self.form(head.value), what), beside)
         column = self.form(head.value)
         if head.kind is Kind.TABLE:
             columns = self.facts.read_table(column, what)
@@ -245,6 +256,8 @@ class ProgramMeaning:
         depends on it only where a neighbour is read."""
         facts, variable = self.facts, self._variable(name)
         nearest = facts.nearest(read.op, read.where, read.what)
+        if read.beside is not None:
+            return facts.step(read.beside, nearest)
         if not facts.constant(read.where):
             return nearest
         try:

@@ -37,6 +37,7 @@ from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, 
 from hardsim.program.hard_attention import Program, ProgramLayer, Unit
 from hardsim.proof.formulas.account import account_of
 from hardsim.proof.formulas.facts import Column, Facts, TooLarge, clip
+from hardsim.proof.formulas.geometric import nearest_by_site, no_counts
 from hardsim.proof.formulas.head_argument import (
     Argument,
     attend,
@@ -181,7 +182,7 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
             "the network has a beginning of sequence, a threshold or a reading position other than the last"
         )
     strict = next((head for head in model.heads if head.mask.strict), None)
-    if strict is not None:
+    if strict is not None and model.weighting is not SoftWeighting.GEOMETRIC:
         raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
     if model.alphabet != program.alphabet:
         raise NotProved("the network and its specification have different alphabets")
@@ -551,6 +552,8 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
 
 NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
 """Bounds of heads and clips that are computed site by site."""
+GEOMETRIC = Argument(nearest_by_site, no_counts, no_counts, no_counts, lattice_margins)
+"""Bounds of heads in geometric attention, computed site by site. It has no means, so that nothing counts."""
 SPARSE = Argument(
     partial(nearest, worst_case=sparse_worst_case),
     sparse_look_up,
@@ -559,6 +562,8 @@ SPARSE = Argument(
     lattice_margins,
 )
 """Bounds of heads and clips under sparsemax, computed site by site."""
+ARGUMENTS = {SoftWeighting.SOFTMAX: NUMERIC, SoftWeighting.SPARSEMAX: SPARSE, SoftWeighting.GEOMETRIC: GEOMETRIC}
+"""The bounds for each weighting."""
 
 
 def prove_network(
@@ -569,7 +574,7 @@ def prove_network(
     fault = arithmetic_fault()
     if fault is not None:
         return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
-    argument = SPARSE if model.weighting is SoftWeighting.SPARSEMAX else NUMERIC
+    argument = ARGUMENTS[model.weighting]
     return walked(model, program, Facts(sites, model.alphabet), argument, report)
 
 

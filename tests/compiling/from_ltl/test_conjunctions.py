@@ -23,7 +23,7 @@ LETTER, TRUE, FALSE = Affine.coordinate("[a]"), Affine.constant(1), Affine.const
 BLOCKS = {
     "reach": operators.reach("S", LETTER, LETTER, "S", REGIMES["temperature"], "test"),
     "until": operators.reach("U", LETTER, LETTER, "U", REGIMES["temperature"], "test"),
-    "first": operators.edge("first"),
+    "first": operators.edge("first", REGIMES["temperature"]),
     "and": operators.conjunction([LETTER, Affine.coordinate("p"), TRUE - Affine.coordinate("q")]),
     "xor": operators.exclusive(LETTER, Affine.coordinate("p")),
 }
