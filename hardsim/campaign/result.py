@@ -669,6 +669,9 @@ class ConstantReach(Record):
     """A length at or beyond that of the shortest wrong word; null where `farther_beta` is null."""
     farther_beta: Exact | None = None
     """A larger beta at which every word up to length `farther_n` is proved right; null: none was found."""
+    vanishing: bool = True
+    """True: each weight of a row of n positions is at most a constant over n, as softmax has it; only then Hahn's limit
+    applies."""
     layer_norm: bool = False
     """True: regime `layer-norm`, at temperature 1, has a construction for the formula, right at every length."""
 
@@ -684,9 +687,9 @@ class ConstantReach(Record):
         if self.farther_beta is not None:
             parts.append(f"Beta {short(self.farther_beta)} is proved to reach length {self.farther_n}.")
         limit = "no constant beta reaches every length (Hahn's limit)."
-        if not self.limited:
+        if self.vanishing and not self.limited:
             parts.append(f"If an earlier symbol can decide the answer at every length, {limit}")
-        else:
+        elif self.vanishing:
             parts.append(limit[0].upper() + limit[1:])
         if self.layer_norm:
             parts.append("At temperature 1 --regime layer-norm is right at every length.")

@@ -410,6 +410,8 @@ def bound_subject(subject: Subject, gap: bool = False, epsilon: Fraction | None 
         gaps = GivenTemperature(Arith.of(1), epsilon)
         subject = replace(subject, sharpness=gaps if program.normed else replace(sharpness, epsilon=epsilon))
         asymptotics = PROGRAM if subject.constructed else GENERAL
+        if program.weighting is SoftWeighting.GEOMETRIC:
+            asymptotics = ASYMPTOTICS["geometric"]
         return BoundSubject(subject, Arith.of(1), subject.facts, asymptotics)
     subject.require_specified("bounds")
     budget = sharpness.budget

@@ -434,7 +434,8 @@ class _Both:
         self, head: Head, found: LayerTrace, entering: Any, place: int, seen: list[int]
     ) -> tuple[list[int], Fraction | None]:
         """Return the positions that hard attention selects at a query, out of the visible ones, and the score gap
-        there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ."""
+        there: 0 where a leftmost or rightmost head has a tie, None where no two scores differ. For geometric attention:
+        the nearest position with the largest score, if that is positive, and no tie."""
         size = len(self.places)
         if head.uniform or not seen:
             return seen, None
@@ -444,13 +445,15 @@ class _Both:
         distance = int(np.broadcast_to(rows.gap, (1, size))[0, place])
         gap = None if distance < 0 else Fraction(distance, rows.units[place])
         winner = int(np.broadcast_to(rows.winners, (1, size))[0, place])
-        if not several or head.weighting is not Weighting.AVERAGE:
-            # Geometric attention breaks ties itself.
-            tied = several and self.program.weighting is not SoftWeighting.GEOMETRIC
-            return [winner], Fraction(0) if tied else gap
 
         def score(key: int) -> Fraction:
             return sum((_at(q, entering, place) * _at(k, entering, key) for q, k in head.score), Fraction(0))
+
+        if self.program.weighting is SoftWeighting.GEOMETRIC:
+            # Of equal scores the nearest counts, and one that is not positive is hardly weighed.
+            return [winner] * (score(winner) > 0), gap
+        if not several or head.weighting is not Weighting.AVERAGE:
+            return [winner], Fraction(0) if several else gap
 
         best = score(winner)
         return [key for key in seen if score(key) == best], gap

@@ -211,12 +211,14 @@ class Layer:
     norm_2: Fraction | None = None
 
 
-def require_order(name: str, mask: Mask, scores: bool) -> None:
-    """Require that geometric attention is defined for a head: it has scores, and its mask shows positions on one side.
-    Raises InputError, which names the head."""
-    if mask is Mask.NONE:
-        message = f"head {name}: geometric attention takes the nearest position first, and mask none shows two sides"
-        raise InputError(message, "Give the head mask future, past, strict-future or strict-past; or use softmax.")
+def require_order(name: str, mask: Mask, scores: bool, bos: bool) -> None:
+    """Require that geometric attention is defined for a head: it has scores, and shows positions on one side. Raises
+    InputError, which names the head."""
+    if mask is Mask.NONE or (bos and mask in (Mask.PAST, Mask.STRICT_PAST)):
+        shows = f"mask {mask}{' with a beginning of sequence' if bos else ''} shows two sides"
+        message = f"head {name}: geometric attention takes the nearest position first, and {shows}"
+        other = "mask future or strict-future" if bos else "mask future, past, strict-future or strict-past"
+        raise InputError(message, f"Give the head {other}; or use softmax.")
     if not scores:
         message = f"head {name} takes a mean, and geometric attention has none: a score of 0 weighs 1/2, 1/4, 1/8, ..."
         raise InputError(message, "Use softmax or sparsemax for networks that count.")
@@ -332,7 +334,7 @@ class Transformer(Placed):
         """Raise InputError if the weighting is geometric, and a head takes means or has no order of positions."""
         if self.weighting is SoftWeighting.GEOMETRIC:
             for head in self.heads:
-                require_order(head.name, head.mask, bool(head.scores))
+                require_order(head.name, head.mask, bool(head.scores), self.bos)
 
     def require_softmax(self, what: str) -> None:
         """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting."""

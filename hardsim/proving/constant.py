@@ -67,6 +67,7 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
     if mismatch is not None and not mismatch.soft_differs:
         return None
     wrong = None if mismatch is None else len(mismatch.word)
+    softmax = subject.program.weighting is SoftWeighting.SOFTMAX
     to, proved = _right_to(subject, result, wrong)
     core = desugar(claim.formula)
     farther_n, farther_beta = None, None
@@ -79,8 +80,9 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         right_to=to,
         proved=proved,
         wrong_at=wrong,
-        # Sparsemax can put all weight on one of any number of keys at a constant temperature.
-        limited=True if subject.program.weighting is SoftWeighting.SOFTMAX and hahn_limited(core) else None,
+        limited=True if softmax and hahn_limited(core) else None,
+        # Other weightings can put most weight on one of any number of keys at a constant temperature.
+        vanishing=softmax,
         farther_n=None if farther_beta is None else farther_n,
         farther_beta=farther_beta,
     )

@@ -330,9 +330,11 @@ def print_facts(
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
         screen.facts([("growth", f"{fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")])
     if rests_on is not None:
-        if result.model.weighting == "geometric" and result.model.regime is not None:
+        if result.model.weighting == "geometric":
             text = "1 - (1 - x)^m for m visible positions, x = 1/(1 + e^(beta/tau)); x where all are selected"
-            screen.facts([("bounds", f"{text}: no assumption is needed")])
+            if result.model.regime is None:
+                text = "twice the largest value that a head reads; better ones are known for compiled formulas only"
+            screen.facts([("bounds", text)])
             return
         every = "gap and sizes measured on all words of each length: no assumption is needed"
         screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
@@ -364,10 +366,10 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         among = " found" if result.shorter_left else ""
         label = f"The shortest mismatching word{among}" if mismatch.refutes else "The word"
         screen.word(label, mismatch.word, alphabet)
-        screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
+        screen.line(f"  {answers(mismatch, result.model, alphabet, rounds=result.model.regime is not None)}")
         if mismatch.no_output is not None:
             screen.line(f"  {mismatch.no_output.summary}", hang=2)
-        print_parting(screen, result.parting, mismatch, result.model.specified)
+        print_parting(screen, result.parting, mismatch, result.model)
         if result.constant is not None:
             screen.line(f"  {result.constant.summary}")
         step = None if result.violation is not None else next_step(result, mismatch)
@@ -394,7 +396,7 @@ def print_wrong_words(screen: Screen, result: CheckResult, alphabet: Sequence[st
     if accuracy is not None and len(accuracy.wrong_words) > 1:
         found = accuracy.wrong_words
         screen.line(f"The first {len(found)} wrong words:")
-        rows = [[shown_word(one.word, alphabet), answers(one, alphabet, rounds)] for one in found]
+        rows = [[shown_word(one.word, alphabet), answers(one, result.model, alphabet, rounds)] for one in found]
         screen.table(WRONG_COLUMNS, rows)
 
 
@@ -404,22 +406,21 @@ def print_hard_undecided(screen: Screen, found: HardUndecided | None) -> None:
         screen.line(f"  {found.summary}", hang=2)
 
 
-def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
-    """Print the head and position where softmax leaves hard attention on a mismatching word. `specified`: the network
-    is the one that its specification compiles to."""
+def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, model: ModelFacts) -> None:
+    """Print the head and position where softmax, or another weighting, leaves hard attention on a mismatching word."""
     if found is not None:
         purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
-        if not specified:
+        if not model.specified:
             purpose += ", as the specification has it"
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
-        screen.line(f"  softmax leaves hard attention {where}: {found.reads}")
+        screen.line(f"  {model.weighting} leaves hard attention {where}: {found.reads}")
     elif mismatch.hard_differs:
         screen.line("  no head or position to blame: the oracle does not compute in the steps of hard attention")
 
 
-def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
-    """Return the answers on a mismatching word: of oracle, hard attention and softmax, or the expected and the given
-    one.
+def answers(mismatch: Mismatch, model: ModelFacts, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
+    """Return the answers on a mismatching word: of oracle, hard attention and softmax (or the model's other weighting),
+    or the expected and the given one.
 
     `rounds`: the output of the network should be exactly 0 or 1.
     """
@@ -432,7 +433,7 @@ def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = Tru
     oracle = "" if mismatch.oracle is None else f"oracle: {answer_text(mismatch.oracle, alphabet)}; "
     return (
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
-        f"softmax: {soft if mismatch.decided else NOT_DECIDED}"
+        f"{model.weighting}: {soft if mismatch.decided else NOT_DECIDED}"
     )
 
 

@@ -83,8 +83,9 @@ def picture_of(result: TraceResult, heads: Sequence[TraceHead]) -> str:
 def _lines(result: TraceResult) -> list[str]:
     """Return what stands above a picture: the input with its word, and the answers."""
     answers = result.answers
-    texts = {True: "softmax answers as it should", False: "softmax answers wrongly", None: "not compared"}
-    agree = texts[answers.agree] if answers.decided else "softmax reaches no answer"
+    soft = result.model.weighting
+    texts = {True: f"{soft} answers as it should", False: f"{soft} answers wrongly", None: "not compared"}
+    agree = texts[answers.agree] if answers.decided else f"{soft} reaches no answer"
     word = shortened(visible(shown_word(result.word, result.word)), LONGEST_WORD)
     return [f"{shortened(visible(result.input), LONGEST_WORD)}: {word}", f"{agree}; {visible(result.model.summary)}"]
 

@@ -112,9 +112,9 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
     if mismatch is not None:
         what = "The word" if result.proof is None else "The shortest refuting word found"
         screen.word(what, mismatch.word, alphabet)
-        screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
         facts = subject.facts
-        print_parting(screen, result.parting, mismatch, facts.specified)
+        screen.line(f"  {answers(mismatch, facts, alphabet, rounds=result.proof is not None)}")
+        print_parting(screen, result.parting, mismatch, facts)
         what = "formula" if result.proof is not None else "program"
         step = next_in_network(facts, mismatch, what, subject.own, is_stored(subject.name))
         if step is not None:

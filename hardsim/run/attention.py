@@ -203,11 +203,10 @@ class WordHead(Generic[T]):
     def _geometric(self, columns: Sequence[Column]) -> list[list[tuple[int, Value]]]:
         """Return the visible keys with their weights in geometric attention, the nearest first, by query."""
         forms = [[linear(self.arithmetic, form, columns).values for form in pair] for pair in self.head.scores]
-        # A past mask shows later positions, the nearest first; a beginning of sequence that it shows comes last.
         back = self.head.mask in (Mask.FUTURE, Mask.STRICT_FUTURE)
         gate, found = self._gate, list[list[tuple[int, Value]]]()
         for i, (seen, inverse) in enumerate(zip(self.seen.tolist(), self.inverse, strict=True)):
-            keys = [*range(i, len(seen)), *reversed(range(i))] if not back else reversed(range(i + 1))
+            keys = reversed(range(i + 1)) if back else range(i, len(seen))
             near = [key for key in keys if seen[key]]
             shares = []
             for key in near:

@@ -68,7 +68,7 @@ def require_nearest(program: Program) -> None:
     """Require that every head of a program reads the nearest of its largest scores, as geometric attention can. Raises
     InputError, which names the first other head."""
     for head in program.heads:
-        require_order(head.name, head.mask, bool(head.score))
+        require_order(head.name, head.mask, bool(head.score), program.bos)
         back = head.mask in (Mask.FUTURE, Mask.STRICT_FUTURE)
         if head.weighting is not (Weighting.RIGHTMOST if back else Weighting.LEFTMOST):
             message = f"head {head.name} is {head.weighting}, and geometric attention reads the nearest position first"

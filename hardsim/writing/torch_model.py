@@ -14,10 +14,10 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
 
 with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
 another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
-less slope |i - j| for each score; windows; sparsemax in place of softmax; norms of what is added; gated units,
-(f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Layers that config.json calls an encoder are an nn.TransformerEncoder
-with its own LayerNorm. Position encodings and the scale, 1/temperature, are functions of i and n, computed exactly
-(log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
+less slope |i - j| for each score; windows; sparsemax or geometric attention in place of softmax; norms of what is
+added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Layers that config.json calls an encoder are an
+nn.TransformerEncoder with its own LayerNorm. Position encodings and the scale, 1/temperature, are functions of i and n,
+computed exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
 """
 
 import json
@@ -82,6 +82,8 @@ class SoftHead(Parameters):
             places = torch.arange(y.shape[1], dtype=torch.float64)
             logits = logits - (float(self.config["slope"]) * (places[:, None] - places[None, :]).abs()).to(y)
         logits = logits.masked_fill(~seen, -torch.inf)
+        if self.config.get("weighting") == "geometric":
+            return (geometric(logits, self.mask.endswith("future")) @ v) @ self.w_o
         logits = logits - logits.amax(-1, keepdim=True)
         if self.config.get("weighting") == "sparsemax":
             return (sparsemax(logits) @ v) @ self.w_o
@@ -245,6 +247,15 @@ def sparsemax(z: Tensor) -> Tensor:
     sums, places = ranked.cumsum(-1), torch.arange(1, z.shape[-1] + 1).to(z)
     k = (1 + places * ranked > sums).sum(-1, keepdim=True)
     return torch.clamp(z - (sums.gather(-1, k - 1) - 1) / k, min=0)
+
+
+def geometric(z: Tensor, back: bool) -> Tensor:
+    """Return P_j = 1/(1 + exp(-z_j)) times the product of 1 - P_k over the nearer keys k: with `back` those after j,
+    else those before it. A masked z is -inf, with P = 0."""
+    left = torch.sigmoid(-z)
+    left = (left.flip(-1) if back else left).cumprod(-1)
+    left = torch.cat([torch.ones_like(left[..., :1]), left[..., :-1]], -1)
+    return torch.sigmoid(z) * (left.flip(-1) if back else left)
 
 
 def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool, amplitude: str = "1") -> Tensor:

@@ -141,6 +141,19 @@ def test_sparsemax(torch: Any, tmp_path: Path, name: str, beta: str) -> None:
     require(export, tmp_path / "out", (1, 2, 7, 16))
 
 
+@pytest.mark.parametrize("tau", [None, "1/log(n + 2)"])
+@pytest.mark.parametrize(
+    "text", ["a S b", "b U (a & X b)", "Y a", "X (b & X a)", "first", "O(a & Y b) & (last | F b)", "a S (b & Y Y a)"]
+)
+def test_geometric_attention(torch: Any, tmp_path: Path, text: str, tau: str | None) -> None:
+    """At the temperature that is right, and at a larger one, where values between 0 and 1 pass the clips."""
+    path = tmp_path / "formula.ltl"
+    path.write_text(f"alphabet: a b\n{text}\n", encoding="utf-8")
+    schedule = None if tau is None else parse_arith(tau, ("n",), "--tau")
+    export = export_of(read_input(str(path)), ModelOptions(tau=schedule, weighting=SoftWeighting.GEOMETRIC), 16)
+    require(export, tmp_path / "out", (1, 2, 7, 16))
+
+
 @pytest.mark.parametrize("name", STORED)
 def test_networks_that_libraries_wrote(torch: Any, tmp_path: Path, name: str) -> None:
     network = network_of(read_folder(str(DATA / name)))[0]

@@ -131,7 +131,8 @@ def walked(
     """Return the first link (the softmax network equals its hard heads), proved or not, and the results of the heads
     that its proof reached (see `walk`)."""
     known: dict[str, Attended | None] = {}
-    link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
+    claim = NETWORK.replace("softmax", model.weighting)
+    link = linked(claim, lambda: walk(State(model, program, facts, heads=known), argument, report))
     readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
     for unit in (unit for layer in program.layers for unit in layer.units):
         for name in readers.keys() & dict(unit.pre.terms):
