@@ -18,7 +18,7 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.options.table import ALL, Request
+from hardsim.options.table import Request
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict
 from hardsim.report.screen import Screen
@@ -62,10 +62,12 @@ def command(request: Request) -> None:
             staff.join()
         tables = current.tables(given)
         networks = all(one.is_network for one in given)
-        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
+        listing = Listing(current.screen, [one.name for one in given], request.regime, networks)
         blocks = tables or not current.several(given)
         work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
         current.all(given, work.check, work.network)
+        with current.printing():
+            listing.end()
         if len(current.results) > 1 and not request.quiet:
             if blocks:
                 print_list(current.screen, current.results)

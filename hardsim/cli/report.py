@@ -35,7 +35,7 @@ from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.measuring.trace import TraceResult, trace_target
-from hardsim.options.table import ALL, OPTIONS, Request
+from hardsim.options.table import OPTIONS, Request
 from hardsim.program.file import definitions
 from hardsim.proving.prove import ProofResult, confirmed, plan_proof
 from hardsim.report import latex, page
@@ -118,11 +118,13 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
                 current.screen = Screen(enabled=False)
             given = list(current.read())
             names, networks = [one.name for one in given], all(one.is_network for one in given)
-            listing = Listing(current.screen, names, request.regime == ALL, networks)
+            listing = Listing(current.screen, names, request.regime, networks)
             work = Work(current, staff, False, listing, None, current.several(given))
             parts = _Parts(current, staff, work, found.parts)
             current.errors = found.errors
             current.all(given, parts.subject, parts.network)
+            with current.printing():
+                listing.end()
     except typer.Exit as left:
         found.code = left.exit_code
     return found

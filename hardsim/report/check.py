@@ -36,6 +36,7 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_word
+from hardsim.options.table import ALL
 from hardsim.program.regimes import DEFAULT_REGIME, NAMED
 from hardsim.records import NOTHING, short
 from hardsim.report.network import least, print_brackets, print_judged, print_margins
@@ -565,16 +566,18 @@ def _sharper(result: CheckResult) -> str:
 
 
 class Listing:
-    """Prints a row for each of several results as they come, and for a failed result the whole verdict instead of a
-    row.
+    """Prints a row for each of several results as they come, and at the end the whole verdict of each failed one: the
+    failures stand last, where a long list leaves them in sight.
 
-    `names` are the names of the inputs, from which the width of a column follows. `regimes`: each input may come
-    several times. `networks`: all inputs are external networks.
+    `names` are the names of the inputs, from which the width of a column follows, and `regime` the one that was asked
+    for, which names have behind them (None: none). `networks`: all inputs are external networks.
     """
 
-    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False, networks: bool = False) -> None:
-        self.screen, self.begun, self.headed, self.apart = screen, False, False, False
-        suffix = max(map(len, NAMED)) + len(", regime ") if regimes else 0
+    def __init__(self, screen: Screen, names: Sequence[str], regime: str | None = None, networks: bool = False) -> None:
+        self.screen, self.headed = screen, False
+        self.failed: list[tuple[CheckResult, Sequence[str]]] = []
+        longest = {None: 0, DEFAULT_REGIME: 0, ALL: max(map(len, NAMED))}.get(regime, len(regime or ""))
+        suffix = longest + len(", regime ") if longest else 0
         widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
         self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
         kept = 2 + len(self.headers)
@@ -584,22 +587,23 @@ class Listing:
         self.widths = widths[:kept]
 
     def add(self, result: CheckResult, alphabet: Sequence[str], known: bool = False) -> None:
-        """Print one result. `known`: its failure was printed before, so a row is enough."""
+        """Print the row of one result. `known`: its failure was printed before, so a row is enough."""
         if not known and (not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial):
-            if self.begun:
-                self.screen.raw()
-            print_verdict(self.screen, result, alphabet)
-            self.begun = self.apart = True
-            return
-        if self.apart:
-            self.screen.raw()
+            self.failed.append((result, alphabet))
         if not self.headed:
             self.screen.line((self._line(["verdict", "input", *self.headers]), "bold"), folds=False)
-        self.begun, self.headed, self.apart = True, True, False
+        self.headed = True
         cells = [result.verdict.value, *(network_row if self.headers is NETWORK_HEADERS else summary_row)(result)]
         # The verdict is printed apart from the rest, because it alone is coloured.
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
+
+    def end(self) -> None:
+        """Print the whole verdict of each failed result."""
+        for result, alphabet in self.failed:
+            self.screen.raw()
+            print_verdict(self.screen, result, alphabet)
+        self.failed = []
 
     def _line(self, cells: Sequence[str]) -> str:
         shown = []
@@ -613,7 +617,7 @@ class Listing:
 def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
     """Print a row for each of several results."""
     names, networks = [result.input for result in results], all(result.kind == "network" for result in results)
-    found = Listing(screen, names, any(result.model.regime for result in results), networks)
+    found = Listing(screen, names, ALL if any(result.model.regime for result in results) else None, networks)
     for result in results:
         found.add(result, (), known=True)
 

@@ -88,7 +88,7 @@ class Target(ABC):
 
     @property
     def file_title(self) -> str | None:
-        """The title that a file other than a formula gives itself; None for a formula."""
+        """The title that a file gives itself; None if it gives none."""
         return self.title
 
     @property

@@ -32,8 +32,9 @@ class FormulaTarget(Subject):
         return self.title
 
     @property
-    def file_title(self) -> None:
-        """A formula has no title beside its text."""
+    def file_title(self) -> str | None:
+        """The first line of the formula's file, if it is a comment; None without one."""
+        return self.formula.title or None
 
     def hard_model(self, program: Program) -> ExactModel | BatchHard:
         """Return exact hard attention, which runs bit by bit if it has Booleans only: norms scale them."""

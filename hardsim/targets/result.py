@@ -27,7 +27,7 @@ part."""
 InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
 FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for any other input."]
 Title: TypeAlias = Annotated[
-    str | None, "The title that a file gives itself, which is not verified; null for a formula."
+    str | None, "The title that a file gives itself, which is not verified; null if it gives none."
 ]
 Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "automaton", "network"]
 """The kinds of inputs that commands open."""

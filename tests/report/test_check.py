@@ -236,26 +236,33 @@ def test_the_summary_counts_and_shows_extremes() -> None:
     assert "1 CERTIFIED and not PROVED: no law\n  model.ahat.json\n" in text
 
 
-def test_of_several_results_each_has_a_row_unless_it_failed() -> None:
+def test_of_several_results_each_has_a_row_and_failures_come_last() -> None:
     def listed(results: list[CheckResult]) -> list[str]:
         target = io.StringIO()
-        listing = Listing(Screen(target), [one.input for one in results], regimes=False)
+        listing = Listing(Screen(target), [one.input for one in results])
         for one in results:
             listing.add(one, ALPHABET)
+        listing.end()
         return target.getvalue().splitlines()
 
     failed = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH)
-    lines = listed([RESULT, MODEL, failed, RESULT])
+    lines = listed([RESULT, failed, MODEL, failed])
     assert lines[0].split() == ["verdict", "input", "words", "score", "gap", "error"]
-    assert [line.split()[:2] for line in lines[1:3]] == [["OBSERVED", "x[/b].ltl"], ["CERTIFIED", "model.ahat.json"]]
-    assert lines[3:5] == ["", "REFUTED  x[/b].ltl"]
-    assert "ab" * 200 in lines
-    assert lines[-2] == ""
-    assert lines[-1] == lines[1]
-    assert len({len(line) for line in lines[:3]}) == 1
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["OBSERVED", "x[/b].ltl"], ["REFUTED", "x[/b].ltl"], ["CERTIFIED", "model.ahat.json"], ["REFUTED", "x[/b].ltl"],
+    ]  # fmt: skip
+    assert len({len(line) for line in lines[:5]}) == 1
+    assert lines[5:7] == ["", "REFUTED  x[/b].ltl"]
+    assert lines.count("ab" * 200) == lines[5:].count("REFUTED  x[/b].ltl") == 2
+    assert not any(line.startswith(("OBSERVED", "CERTIFIED")) for line in lines[5:])
     # The header comes with the first row.
-    assert listed([failed])[0].startswith("REFUTED")
-    assert [line.split()[0] for line in listed([failed, RESULT])[-2:]] == ["verdict", "OBSERVED"]
+    assert listed([failed])[0].startswith("verdict")
+    # A row has room for the regime that was asked for.
+    other = replace(RESULT, input="name", model=replace(FACTS, regime="none"))
+    for regime in ("none", "all"):
+        target = io.StringIO()
+        Listing(Screen(target), ["name"], regime).add(other, ALPHABET)
+        assert len({len(line) for line in target.getvalue().splitlines()}) == 1
     # Numbers that do not fit beside a long name are left out.
     assert listed([replace(RESULT, input="x" * 70)])[1] == f"OBSERVED   {'x' * 70}"
     assert printed(print_list, [RESULT, MODEL]).splitlines()[1].split()[:2] == ["OBSERVED", "x[/b].ltl"]

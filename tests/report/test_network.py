@@ -135,6 +135,7 @@ def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
         listing = Listing(screen, ["net", "other"])
         listing.add(EMPTY_WRONG, ALPHABET)
         listing.add(replace(RIGHT, input="other"), ALPHABET)
+        listing.end()
 
     def alone(screen: Screen) -> None:
         Listing(screen, ["other"], networks=True).add(replace(RIGHT, input="other"), ALPHABET)
@@ -142,6 +143,6 @@ def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
     assert [line.split() for line in printed(alone).splitlines()] == [
         ["verdict", "input", "words", "margin"], ["CERTIFIED", "other", "7", "0.25"],
     ]  # fmt: skip
-    text = printed(both)
-    assert "The shortest mismatching word is the empty word." in text
-    assert text.splitlines()[-1].split() == ["CERTIFIED", "other", "7", "–", "–"]
+    rows, failure = printed(both).split("\n\n")
+    assert "The shortest mismatching word is the empty word." in failure
+    assert rows.splitlines()[-1].split() == ["CERTIFIED", "other", "7", "–", "–"]
