@@ -50,7 +50,7 @@ class GivenWords:
 
 def accuracy_of(given: GivenWords, tallies: Sequence[Tally], seed: int, certified: bool) -> Accuracy | None:
     """Return how many of the rows or draws are right; None for words that the caller chose. `tallies` are of all of
-    them. Draws are bounded if there is no other reason against it (`certified`).
+    them. `certified`: the answers are rigorous; only then do draws get the Clopper-Pearson bound.
 
     Draws without an expected answer are left out of the bound: whether a word has one does not depend on the network,
     so the others are independent draws among the words that have one."""

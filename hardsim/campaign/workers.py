@@ -132,7 +132,7 @@ class Crew(ABC):
                 losses += 1
                 if losses >= LOSSES:
                     raise WorkerFailure(
-                        f"{LOSSES} workers in a row were lost with the same shard: {wave[0]}",
+                        f"{LOSSES} workers in a row were lost with the same words: {wave[0]}",
                         hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this "
                         "process, or shorter words (--max-n).",
                     ) from None
@@ -143,7 +143,7 @@ class Crew(ABC):
             else:
                 if part:
                     # Results would be missing without an error: a library must have dropped them.
-                    raise InvariantError(f"{part} shards never came back, the first of {wave[0]}")
+                    raise InvariantError(f"{part} shares of the words never came back, the first of {wave[0]}")
             finally:
                 with warnings.catch_warnings():  # of joblib, that work was wasted
                     warnings.simplefilter("ignore")
@@ -378,7 +378,7 @@ class DaskCrew(Crew):
         except KilledWorker as error:
             # The scheduler has run it again, each time on another worker, until it gave up.
             raise WorkerFailure(
-                f"{error.allowed_failures + 1} dask workers were lost with the same shard: {calls[back][1]}",
+                f"{error.allowed_failures + 1} dask workers were lost with the same words: {calls[back][1]}",
                 hint="Out of memory is the usual cause. Try --workers 1 without --backend, or shorter words (--max-n).",
             ) from None
         except CancelledError:

@@ -136,7 +136,7 @@ class _Work:
             undecided, longest = result.verdict is Verdict.UNDECIDED, result.prefix_proof.longest
             left = f"the result of {result.input} is partial: it covers the lengths proved so far" * result.partial
             if longest < result.max_n and undecided is False:
-                text = f"every word is run, of up to {longest:,} symbols: --max-n {longest + 1} asks for longer ones"
+                text = f"the proof runs every word, to {longest:,} symbols here: --max-n {longest + 1} runs longer ones"
                 current.remark(subject.name, None, text)
             weaker = _ending_text(subject, result) if current.request.all_n and not undecided else ""
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message, weaker)

@@ -470,7 +470,7 @@ class Request:
         have its own beta)."""
         if given.oracle_alone:
             named = self.given(f"{MODEL} epsilon engine dps dialect")
-            return f"{named}: for networks and formulas; {given.what} is an oracle alone" if named else None
+            return f"{named}: for networks and formulas; {given.what} has no network" if named else None
         if self.dialect is not None and not given.in_dialects:
             return "--dialect: not used; it is for formulas given as text"
         if given.has_formula:

@@ -81,7 +81,7 @@ MOST_AFTER = 3
 RUNS = 6
 """Largest number of runs that are made longer, one at a time, in a word that fails in a narrower format."""
 ASSUMPTIONS = (
-    "the grouping of model.py; round to nearest, ties to even; gradual underflow",
+    "operations are grouped as in model.py; round to nearest, ties to even; gradual underflow",
     "sums in any order, accumulated in the format or in float32, of terms that are not 0, with products rounded or "
     "fused; no Strassen, TF32 or bfloat16 passes; in order: from the left, each product and partial sum rounded",
     "softmax subtracts the largest logit of the row; no online or base-2 rescaling; masked entries are left out",

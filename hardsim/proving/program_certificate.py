@@ -204,7 +204,7 @@ class _Facts:
 
     @property
     def texts(self) -> list[str]:
-        """The functions, in the order of their numbers."""
+        """The functions of i and n that bound numbers, as texts, in the order of their numbers."""
         return [*self._functions]
 
     @property

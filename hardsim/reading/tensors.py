@@ -69,7 +69,7 @@ NAMING = VOCABULARY, TOKENIZER, LINES, META
 """Names of the files that name tokens."""
 LARGEST_SIZE = 2 * 10**7
 """The largest size in a configuration: weights of a larger network would not be read."""
-SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
+SAVE_AGAIN = "Save it again: it was cut short or changed, or it is something else."
 DEFAULT_EPSILON = Fraction(1, 100_000)
 """The default epsilon of LayerNorm, which is added to a variance, in all of these libraries."""
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
@@ -329,7 +329,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     try:
         found = deserialize(data)  # type: ignore[no-untyped-call]  # the library has no types
     except (SafetensorError, ValueError) as error:
-        raise InputError(f"{where}: not a whole safetensors file ({str(error)[:200]})", SAVE_AGAIN) from None
+        raise InputError(f"{where}: no valid safetensors file ({str(error)[:200]})", SAVE_AGAIN) from None
     # `deserialize` accepts a key that occurs twice, so the header is parsed again.
     length = struct.unpack("<Q", data[:8])[0]
     read_json(data[8 : 8 + length], where, SAVE_AGAIN, settings=True)

@@ -30,7 +30,10 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
     summed = f", sums in {result.accumulate}" if result.accumulate else ""
     judged = " that the specification judges" * (result.reference == "specification")
     reach = f"every word of length 1 to {count(result.max_n)}{judged}"
-    lines = [("network", model_line(result.model)), ("scope", f"{reach}, computed as in model.py{summed}")]
+    lines = [
+        ("network", model_line(result.model)),
+        ("scope", f"{reach}, computed in the order of model.py, which export --to torch writes{summed}"),
+    ]
     screen.head(title, [*lines, ("right", RIGHT[result.reference])])
     screen.block(FORMAT_COLUMNS, [_row(row, result.max_n) for row in result.rows])
     for row in result.rows:
@@ -38,7 +41,7 @@ def print_precision(screen: Screen, result: PrecisionResult, alphabet: Sequence[
         _print_judged(screen, row)
         if row.open is not None:
             screen.raw()
-            message = f": {'' if row.closed else 'open between the last two: '}{row.open}"
+            message = f": {'' if row.closed else 'between the last two nothing is known: '}{row.open}"
             screen.line((f"  {row.arith}", "bold"), message)
     screen.raw()
     screen.line("assuming")

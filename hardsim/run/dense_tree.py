@@ -153,7 +153,7 @@ class PrefixTree:
 
     @property
     def together(self) -> int:
-        """The number of prefixes that are best made together."""
+        """The number of prefixes to compute in one batch."""
         return max(1, min(MOST_TOGETHER, GATHERED // self.floats.width))
 
     def extended(self, before: Prefixes, of: Integers, tokens: Integers) -> Prefixes:

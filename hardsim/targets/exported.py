@@ -100,7 +100,7 @@ def transformer_of(subject: Subject) -> Transformer:
     if subject.one_network:
         return subject.model
     if not subject.given_temperature:
-        message = f"{subject.name} has another softmax network for every length, since it has no temperature"
+        message = f"{subject.name} has no one temperature for all lengths: Theorem 26 gives each length its own"
         raise InputError(message, "Give one temperature for all lengths with --tau.")
     return assemble(subject.program, subject.schedule)
 

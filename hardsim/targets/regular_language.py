@@ -94,7 +94,7 @@ def _stated(target: Subject | External, name: str) -> tuple[Accepts | Members, s
         case Lines(at, _, None, ((output, FormulaTruth(file) as one), *others)) if not others or _negates(others, one):
             place: At = "first" if at == "first" else "last"
             line = "language" if others else "output" if output is None else f"output {output}"
-            where = f", read at the {place} position" + " (it is judged at each)" * (at == "each")
+            where = f", read at the {place} position" + " (the network is judged at each position)" * (at == "each")
             return Accepts(file.read_at(place)), f"line {line}:{where}"
         case Lines(_, _, None, ((_, _),)):
             raise NoAutomaton(f"{name} states its answers by a program or as numbers, and only formulas have automata")

@@ -45,7 +45,9 @@ judged to the truth of "the word is accepted"."""
 
 
 def _unopened(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:
-    raise InputError(f"{path}: this specification was read without its files", "Read it from a file.")
+    raise InputError(
+        f"{path}: the specification was given as text, so a file that it names cannot be opened", "Read it from a file."
+    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Specification:
             return None
         if line.text not in outputs:
             message, near = f"the network has no output {line.text}", did_you_mean(line.text, outputs)
-            raise self.layout.error(line.body, message, f"one of {listed(outputs)}", near)
+            raise self.layout.error(line.body, message, f"a line {ACCEPT}: with one of {listed(outputs)}", near)
         return line.text
 
     def deciding(self, external: External) -> External:

@@ -2,8 +2,8 @@
 
 Sums, products and quotients of rationals are exact. Only e^x is approximated, by a lower and an upper bound from its
 series (`enclosures` does the same for log and sqrt in temperatures). Bounds are decimals of 34 digits: lower bounds are
-rounded down, upper bounds up. Results are integers in units of 10^-12, rounded up. Numbers of more than `BITS` bits are
-rejected, so that no calculation takes long.
+rounded down, upper bounds up. Bounds of errors are integers in units of 10^-12, rounded up. Numbers of more than `BITS`
+bits are rejected, so that no calculation takes long.
 """
 
 from __future__ import annotations

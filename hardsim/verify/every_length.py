@@ -324,7 +324,7 @@ class EveryLengthChecker(FormulaChecker):
         if op in PREDICATES:
             query = self._number_of(parts[0], names, one)
             form = line(query)
-            message = f"{op} is asked of a number that may not be an integer"
+            message = f"{op} is applied to a number that may not be an integer"
             require(form is not None and all(part.denominator == 1 for part in form), message)
             # Without i and n in it, the predicate is simply computed.
             return (op, query) if isinstance(query, Ratio) else PREDICATES[op](int(query))

@@ -350,7 +350,8 @@ class FormulaChecker(Claim, Costs):
             return [combine((Fraction(1) / self.extent(side, i), {(side, claim["what"]): 1} if used else
                              {None: self._total(numbers, side, i)})) for i in self.places]  # fmt: skip
         # A score or value may depend on truths of nodes alone. Counts and other heads would have errors of their own.
-        require(all(isinstance(k, int) for k in used), f"head {name} reads a coordinate that no clip has rounded")
+        rounded = all(isinstance(k, int) for k in used)
+        require(rounded, f"head {name} reads a coordinate that no clip rounds to 0 or 1 before it")
         work = self._geometric if self.geometric else self._errors
         wrong = work(name, (side, claim, pairs), (values, keys), used)
         self.heads[name] = side, claim, values, wrong

@@ -168,7 +168,8 @@ class VisibleKeys:
 
 @dataclass(frozen=True)
 class Place:
-    """A kind of position (see the module). `order` is its number, `i` and `n` are its position and length."""
+    """A kind of position: the beginning of the sequence (`order` 0), the first position (1), one between (2) or the
+    last (3); `i` and `n` are its position and length."""
 
     order: int
     i: Value
@@ -606,7 +607,7 @@ class Functions:
 
     def _integer(self, tree: Tree, names: Mapping[str, Value], domain: Domain) -> None:
         """Require that a predicate is asked of an integer."""
-        message = "a predicate is asked of a number that may not be an integer"
+        message = "a predicate is applied to a number that may not be an integer"
         require(self.signs.multiple(self._number(tree, names, domain), 1), message)
 
     def _compared(self, op: str, difference: Value, domain: Domain) -> bool | None:

@@ -137,7 +137,7 @@ class _Lens:
 
     @property
     def heads(self) -> int:
-        """The number of heads of each layer, at least 1."""
+        """The greatest number of heads of a layer, at least 1."""
         return max([1, *(len(layer["heads"]) for layer in self.layers)])
 
     @property

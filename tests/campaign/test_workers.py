@@ -171,7 +171,7 @@ def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
     with LocalCrew(2, said.append) as crew, pytest.raises(WorkerFailure) as caught:
         found.extend(crew.run(Job(echoing, (str(tmp_path), -1, 7)), shards(25)))
     assert found == list(range(7)), "results before the lost shard are missing"
-    assert "3 workers in a row were lost with the same shard: the word 'a' of length 7" in str(caught.value)
+    assert "3 workers in a row were lost with the same words: the word 'a' of length 7" in str(caught.value)
     assert "--workers 1" in str(caught.value)
     assert caught.value.exit_code == 4
     assert len(said) >= 2
@@ -228,7 +228,7 @@ def test_results_that_never_come_are_a_defect() -> None:
         def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
             yield from (work(*call) for call in calls[:-1])
 
-    with pytest.raises(InvariantError, match="1 shards never came back, the first of the word 'a' of length 7"):
+    with pytest.raises(InvariantError, match="1 shares of the words never came back, the first of the word"):
         list(Forgetting([]).run(Job(echoing, ("nowhere",)), shards(9)))
 
 

@@ -147,7 +147,7 @@ def test_every_command_reads_them(hardsim: Cli, tmp_path: Path, name: str, text:
     assert word in hardsim("words", path, "--max-n", "4").exits(0).out.split()
     hardsim("eval", path, word).exits(0)
     hardsim("equiv", path, path, "--max-n", "3").exits(0, "PROVED")
-    hardsim("check", path).refused("an automaton is an oracle alone: it is not compiled", "hardsim words")
+    hardsim("check", path).refused("an automaton only says which words are accepted", "hardsim words")
     model = package.load(path)
     assert (model.kind, model.network) == ("automaton", None)
     assert word in {"".join(one) for one in model.words(max_n=4).accepted}

@@ -164,7 +164,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
     )
     variables = {"PYTHONPATH": str(FORMULAS.parent), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     done = ended(sys.executable, script, env=os.environ | variables)
-    done.prints("1 dask workers were lost with the same shard: the word 'a' of length 3")
+    done.prints("1 dask workers were lost with the same words: the word 'a' of length 3")
 
 
 # ---- what can be wrong ----

@@ -213,7 +213,7 @@ def test_the_specification_of_an_external_network(hardsim: Cli) -> None:
     [
         ("last", "O 1", J, "read at the last position"),
         ("first", "F(1 & X 0)", J, "read at the first position"),
-        ("each", "1", f"{LAST} and {L}", "read at the last position (it is judged at each)"),
+        ("each", "1", f"{LAST} and {L}", "read at the last position (the network is judged at each position)"),
     ],
 )
 def test_specifications_with_one_output(

@@ -241,7 +241,7 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "onnx", "-o", "out", "--json", "out"], ["-o and --json both write out"]),
     (["since.ltl", "--to", "torch", "-o", "out", "--regime", "all"], ["one export holds one network"]),
     (["full", "--to", "torch", "-o", "out"], ["full is a directory, but one export holds one network"]),
-    (["words.re", "--to", "torch", "-o", "out"], ["a regular expression is an oracle alone"]),
+    (["words.re", "--to", "torch", "-o", "out"], ["a regular expression only says which words"]),
     (["none.ltl", "--to", "onnx", "-o", "out"], ["none.ltl: no such file"]),
     (["--to", "onnx", "-o", "out"], ["nothing to read"]),
     (["since.ltl", "--to", "torch", "-o", "out", "--dtype", "float32"], ["--dtype is for --to onnx"]),

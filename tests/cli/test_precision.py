@@ -22,7 +22,7 @@ def test_the_report_in_words(hardsim: Cli, since: Path) -> None:
     """With beta 8, bfloat16 is first wrong at length 52: see `tests/precision/test_bounds.py`."""
     outcome = hardsim("precision", since, "--beta", "8", "--max-n", "60")
     outcome.clean(
-        "every word of length 1 to 60, computed as in model.py",
+        "every word of length 1 to 60, computed in the order of model.py",
         "float32 60+ 60+",
         "bfloat16 51 51 52 formula layer 1, head S4.read float16",
         "bfloat16 is wrong at length 52",
@@ -55,7 +55,9 @@ def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
 
 def test_sums_in_float32(hardsim: Cli, since: Path) -> None:
     outcome = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32")
-    outcome.clean("computed as in model.py, sums in float32", "sums are accumulated in float32 alone, and rounded")
+    outcome.clean(
+        "which export --to torch writes, sums in float32", "sums are accumulated in float32 alone, and rounded"
+    )
     result = hardsim("precision", since, "--max-n", "20", "--accumulate", "float32", "--json", "-").result
     assert result["accumulate"] == "float32"
     hardsim("precision", since, "--accumulate", "bfloat16").refused("not in 'bfloat16'", "--accumulate float32")
@@ -126,7 +128,7 @@ def test_what_is_no_formula_is_taken_word_by_word(hardsim: Cli, name: str) -> No
 
 
 def test_a_regular_expression_has_no_network(hardsim: Cli) -> None:
-    hardsim("precision", FORMULAS / "tomita_4.re").refused("a regular expression is an oracle alone")
+    hardsim("precision", FORMULAS / "tomita_4.re").refused("a regular expression only says which words")
 
 
 def test_long_words_are_printed_in_runs(hardsim: Cli, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import hardsim as package
 from tests.cli.conftest import Cli, interrupt, written
 from tests.support.language import InputError, Unsupported, formulas_directory
 
-ORACLE_ALONE = "a regular expression is an oracle alone: it is not compiled into a network"
+ORACLE_ALONE = "a regular expression only says which words are accepted: it is not compiled into a network"
 
 
 @pytest.fixture

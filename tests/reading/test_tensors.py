@@ -153,9 +153,9 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     whole = file.read_bytes()
     for cut in (0, 4, 20, len(whole) - 1):
         file.write_bytes(whole[:cut])
-        refused(tmp_path, "not a whole safetensors file")
+        refused(tmp_path, "no valid safetensors file")
     file.write_bytes(whole + b"x")
-    refused(tmp_path, "not a whole safetensors file")
+    refused(tmp_path, "no valid safetensors file")
     entry = '"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}'
     for header, data in ((f"{{{entry},{entry}}}", 4), ("{}", 0)):
         file.write_bytes(struct.pack("<Q", len(header)) + header.encode() + bytes(data))

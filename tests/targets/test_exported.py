@@ -275,7 +275,7 @@ def test_other_files(compiled: dict[str, bytes], tmp_path: Path) -> None:
     vocabulary = {**compiled, "vocab.json": b'{"a": 0, "b": 1, "c": 2}'}
     assert "it has a vocabulary" in refused(tmp_path / "vocabulary", vocabulary)
     cut = {**compiled, WEIGHTS: compiled[WEIGHTS][:-1]}
-    assert "not a whole safetensors file" in refused(tmp_path / "cut", cut)
+    assert "no valid safetensors file" in refused(tmp_path / "cut", cut)
     twice = compiled[CONFIG].replace(b'"version"', b'"title": "", "version"', 1)
     assert '"title" occurs twice' in refused(tmp_path / "twice", {**compiled, CONFIG: twice})
     half = {**compiled, CONFIG: compiled[CONFIG][:500]}

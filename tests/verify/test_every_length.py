@@ -177,7 +177,7 @@ def test_facts_of_positions_are_distinguished(text: str, right: bool) -> None:
         ("n % (i - 3) == 0", "a divisor in an expression may be 0"),
         ("2**n", "an exponent is not an integer"),
         ("(-1)**(i/2)", "is not an integer"),
-        ("PRIME(i/2)", "asked of a number that may not be an integer"),
+        ("PRIME(i/2)", "applied to a number that may not be an integer"),
         ("i // 2", "not a rational function"),
         ("i**65", "an exponent is not an integer"),
         ("i**30", "too large"),

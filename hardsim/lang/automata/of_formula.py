@@ -145,7 +145,8 @@ class _Removal:
         return self.rows
 
     def remove(self, number: int) -> None:
-        """Remove the track of an operator, whose number is the greatest among those left."""
+        """Remove the track of an operator (its truth at each position), whose number is the greatest among those left:
+        intersect with the machine of the operator, leave the track out, minimise."""
         node = cast("Timed", self.core.nodes[number])
         try:
             machine = machine_of(node, self.diagrams, self.operand)

@@ -151,7 +151,7 @@ class Question:
         if self.decide != "argmax":
             return [(yes, column)]
         if len(outputs) != 2:
-            message = f"{len(outputs)} outputs compete, so that rejecting a word is not one of them"
+            message = f"{len(outputs)} outputs compete, and no line says which of them rejects a word"
             hint = f"write a line {FORM[OUTPUT]} for each, or name two: decide: argmax of {yes} OTHER"
             raise layout.error(line.at, message, f"two outputs, of which {yes} accepts", hint)
         (no,) = (name for name in outputs if name != yes)

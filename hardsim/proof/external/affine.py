@@ -266,7 +266,7 @@ def activated(
 
 @dataclass(frozen=True, slots=True)
 class RangedForm:
-    """An affine enclosure of vectors whose coordinates are between `low` and `high`, (N, d)."""
+    """An affine enclosure of N vectors of d coordinates, which are between `low` and `high`, (N, d)."""
 
     form: AffineForm
     low: Floats

@@ -170,7 +170,8 @@ class Online:
         return sorted(found)
 
     def step(self, state: State, symbol: int) -> State:
-        """Return the state after one more symbol: the memories, and the truth there."""
+        """Return the state after one more symbol: the memories of the operators, and the
+        truth of the formula at this symbol."""
         memory = dict(zip(self._steps, state[0], strict=True))
         sums = dict(zip(self._keys, state[1], strict=True))
         name, values = self.symbols[symbol], dict[int, bool]()

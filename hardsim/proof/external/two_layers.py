@@ -357,8 +357,8 @@ class TwoLayers:
         return self.first.rest.after(self.first.framed(positions.classes, positions.ranges.frames, cells))
 
     def enclosed(self, positions: PositionClasses, cells: BoxCells) -> tuple[AffineForm, list[HeadForms]]:
-        """Return the enclosures over cells of the residual stream after the first layer, and of the queries, keys and
-        values, by head."""
+        """Return the enclosures of the residual stream after the first layer, and of the queries, keys and values, by
+        head, over cells: boxes of what the first layer's heads give at the last position."""
         stream, places = self.stream(positions, cells), self._places(positions, cells)
         if positions.ranges is None:
             return stream, self.entry(stream, self.kept, places)

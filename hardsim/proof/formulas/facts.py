@@ -297,8 +297,8 @@ class Facts:
     """Predicates of positions that occur in encodings, by the diagram of the Boolean variable that stands for each."""
 
     def number(self, thing: Hashable) -> int:
-        """Return the number of an object in the facts, from 0 in the order of first use. Columns are long, so they
-        are compared in full only here."""
+        """Return the number of an object, from 0 in the order of first use: equal objects have the same. Long columns
+        are compared by these numbers."""
         return self.known.setdefault(thing, len(self.known))
 
     def fact(self, *statement: object) -> int:

@@ -349,7 +349,7 @@ class ProgramMeaning:
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
             if alone:
                 if test[site] != self.facts.diagrams.zero:
-                    raise NotProved(f"the coordinate '{out}' reads a sign test where only one position is visible")
+                    raise NotProved(f"the coordinate '{out}' reads the sign of a count that sees one position")
                 result.append(single(offsets[site], site))
             else:
                 if test[site] != variable or not self.facts.sites.at_most_zero(offsets[site] + largest, site):

@@ -725,7 +725,7 @@ class ErrorQueries:
             if margin is not None:
                 far = "(ite (< (- x) (- x 1.0)) (- x 1.0) (- x))"
                 about = f"clip for '{self.name(unit.outs[0][0])}' of layer {depth + 1}"
-                claim = f"its input is at least {margin.factor} n^{margin.power} away from where it is not constant"
+                claim = f"its input stays {margin.factor} n^{margin.power} or more inside a part where it is constant"
                 for place in self.law.world.places:
                     lines = (*query_lines(self.law.world, place), *number_in("x", read[place.order]))
                     yield Query(f"{about} at {place.name}", "margin", claim, (

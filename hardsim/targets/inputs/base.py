@@ -135,7 +135,7 @@ class Input(ABC):
 
     def no_semantics(self, what: str) -> InputError:
         """Return the error of an input that does not say which words are accepted."""
-        message = f"{self.name} is {what}, and a file that says which words are accepted is needed here"
+        message = f"{self.name} is {what}: a file that says by itself which words are accepted is needed here"
         return InputError(message, ACCEPTING[0])
 
     def reference(self, at: At | None = None) -> Reference:

@@ -58,4 +58,4 @@ class LanguageInput(Input):
             f"hardsim check FILE --against {self.name} checks a formula, a program or a model against it; "
             "`hardsim words`, `eval`, `show` and `equiv` read it directly"
         )
-        return f"{self.what} is an oracle alone: it is not compiled into a network", hint
+        return f"{self.what} only says which words are accepted: it is not compiled into a network", hint

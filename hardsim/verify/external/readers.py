@@ -57,7 +57,10 @@ class AutomatonTruth:
             fine = len(row) == len(names) and all(0 <= target < len(moves) for target in row)
             require(fine, f"{place}.moves[{number}]: this should be a state for each symbol")
         self.accepting = {*data["accepting"]}
-        require(all(0 <= one < len(moves) for one in self.accepting), f"{place}.accepting: this should be states")
+        require(
+            all(0 <= one < len(moves) for one in self.accepting),
+            f"{place}.accepting: these are no states",
+        )
         self.names: list[str] = names
         self.whole: list[list[int]] = moves
         """The next state by state and symbol of the automaton."""

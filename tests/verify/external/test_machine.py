@@ -298,7 +298,7 @@ def test_machines_with_numbers_that_do_not_exist_are_refused(change: Json) -> No
         ({"moves": [[1, 2], [0, 1], [2, 3]]}, "a state for each symbol"),
         ({"moves": [[1, 2], [0, 1], [2]]}, "a state for each symbol"),
         ({"moves": [], "accepting": []}, "has a state"),
-        ({"accepting": [3]}, "should be states"),
+        ({"accepting": [3]}, "these are no states"),
         ({"symbols": ["a", "a"]}, "differ"),
         ({"symbols": ["a", "c"]}, "missing"),
     ],
