@@ -410,7 +410,7 @@ def test_options_of_networks_are_reported_as_unused(hardsim: Cli, turns: Path, c
     name, *rest = command
     words, options = ([], rest) if name == "words" else (rest, [])
     outcome = hardsim(name, turns, *words, *options, "--regime", "position", "--tau", "1/n", "--single-head")
-    outcome.exits(0).says("--regime, --tau, --single-head: for networks and formulas", "an oracle alone")
+    outcome.exits(0).says("--regime, --tau, --single-head: for networks and formulas", "has no network")
     assert "for networks" not in hardsim(name, turns, *words, *options).exits(0).err
 
 

@@ -106,7 +106,7 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
         (("words", "most.spec"), "this command needs hard attention"),
         (("bound", "most.spec"), "this command needs hard attention"),
         (("compile", "most.spec", "-o", "x.json"), "this command needs hard attention"),
-        (("equiv", "most.spec", "since"), "a file that says which words are accepted is needed here"),
+        (("equiv", "most.spec", "since"), "a file that says by itself which words are accepted is needed here"),
         (("verify", "most.spec"), "not valid JSON"),
         (("check", "most.spec", "--pin"), "is not a formula or program"),
         (("check", "most.spec", "--beta", "4"), "--beta does not apply"),
