@@ -196,8 +196,7 @@ def _output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
         )
 
     for layer in model["layers"]:
-        new = [{head["out"]: _attended(head, model["temperature"], form, i, n) for head in layer["heads"]}
-               for i in range(1, n + 1)]  # fmt: skip
+        new = [{head["out"]: _attended(head, model, form, i, n) for head in layer["heads"]} for i in range(1, n + 1)]
         _add(x, new)
         _add(x, [{k: clipped(clip, i) for k, clip in layer["clips"].items()} for i in range(1, n + 1)])
     return x[-1].get(model["output"], zero)
@@ -221,12 +220,21 @@ def _add(x: list[dict[str, Decimal]], more: list[dict[str, Decimal]]) -> None:
             own[k] = own.get(k, Decimal(0)) + value
 
 
-def _attended(head: dict[str, Any], temperature: str, form: Any, i: int, n: int) -> Decimal:
-    tau = real(value_of(temperature, i=i, n=n))
-    seen = {"future": range(1, i + 1), "past": range(i, n + 1), "none": range(1, n + 1)}[head["mask"]]
+def _attended(head: dict[str, Any], model: dict[str, Any], form: Any, i: int, n: int) -> Decimal:
+    tau = real(value_of(model["temperature"], i=i, n=n))
+    seen = {
+        "future": range(1, i + 1), "past": range(i, n + 1), "none": range(1, n + 1), "strict-future": range(1, i),
+        "strict-past": range(i + 1, n + 1),
+    }[head["mask"]]  # fmt: skip
     queries = [form(reals(row), i) for row in head["query"]]
     keys, value = [reals(row) for row in head["key"]], reals(head["value"])
     logits = [sum((a * form(row, j) for a, row in zip(queries, keys, strict=True)), Decimal(0)) / tau for j in seen]
+    if model.get("weighting") == "geometric":
+        total, left, pairs = Decimal(0), Decimal(1), list(zip(logits, seen, strict=True))
+        for logit, j in pairs if "past" in head["mask"] else reversed(pairs):
+            share = 1 / (1 + (-logit).exp())
+            total, left = total + left * share * form(value, j), left * (1 - share)
+        return total
     weights = [(logit - max(logits)).exp() for logit in logits]
     return sum((w * form(value, j) for w, j in zip(weights, seen, strict=True)), Decimal(0)) / sum(weights)
 

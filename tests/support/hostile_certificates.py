@@ -26,6 +26,8 @@ CASES = [
     ("bigram_next", "position"),
     ("strong_release", "temperature"),
     ("dyck1", "causal-temperature"),
+    ("since", "geometric"),
+    ("bigram_next", "geometric"),
 ]
 """Shipped formulas and regimes with heads of every kind."""
 
