@@ -23,7 +23,10 @@ NUMBERS, TITLE, APART, BAR = 22, 16, 16, 70
 """Room for the numbers of positions, for the title of an axis, between maps, and for the scale of colours."""
 TALLEST = 1.5
 """Largest ratio of height to width of a picture; above it, pairs stand side by side."""
-UNSEEN, NUMBER, MARK = "#e4e4e4", "#6a6a6a", "#d1242f"
+GROUND, TEXT, UNSEEN, HATCH, NUMBER, MARK = "#ffffff", "#000000", "#e4e4e4", "#b0b0b0", "#6a6a6a", "#d1242f"
+DARK = {GROUND: "#1e2129", TEXT: "#e6e6e6", UNSEEN: "#31353f", HATCH: "#5a5f69", NUMBER: "#a5a5a5", MARK: "#ff7b72"}
+"""Colours besides those of weights, and what stands for each where the reader prefers a dark page. An SVG in an <img>
+follows the `color-scheme` of the page around it."""
 LEFT_ALONE = "framed: less than half of the softmax weight is where hard attention looks"
 
 
@@ -72,12 +75,12 @@ def svg(title: Sequence[str], pairs: Sequence[Pair], axis: Axis) -> str:
     framed = [LEFT_ALONE] * any(pair.framed for pair in pairs)
     top = LINE * (len(title) + len(framed)) + APART
     whole = across * (width + APART) + BAR, top + -(-len(pairs) // across) * height
-    parts = [f"<title>{escape(' '.join(title))}</title>", '<rect width="100%" height="100%" fill="#ffffff"/>']
-    parts += [_text(APART, LINE * (k + 1), line, "start", "#000000") for k, line in enumerate(title)]
+    parts = [f"<title>{escape(' '.join(title))}</title>", f'<rect width="100%" height="100%" fill="{GROUND}"/>']
+    parts += [_text(APART, LINE * (k + 1), line, "start", TEXT) for k, line in enumerate(title)]
     parts += [_text(APART, LINE * (len(title) + 1), line, "start", MARK) for line in framed]
     for number, pair in enumerate(pairs):
         x, y = (number % across) * (width + APART) + APART, top + (number // across) * height
-        parts.append(_text(x, y + FONT, pair.title, "start", "#000000"))
+        parts.append(_text(x, y + FONT, pair.title, "start", TEXT))
         for place, (name, rows) in enumerate((("hard", pair.hard), ("soft", pair.soft))):
             left, upper = x + place * (map_width + APART) + TITLE + axis.room, y + 2 * LINE + NUMBERS
             parts += _map(left, upper, name, rows, axis)
@@ -89,10 +92,15 @@ def svg(title: Sequence[str], pairs: Sequence[Pair], axis: Axis) -> str:
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="DejaVu Sans, sans-serif" font-size="{FONT}">\n'
         '<defs><pattern id="unseen" width="6" height="6" patternUnits="userSpaceOnUse">'
-        f'<rect width="6" height="6" fill="{UNSEEN}"/><path d="M0 6L6 0" stroke="#b0b0b0" stroke-width="0.5"/>'
-        "</pattern></defs>\n"
+        f'<rect width="6" height="6" fill="{UNSEEN}"/><path d="M0 6L6 0" stroke="{HATCH}" stroke-width="0.5"/>'
+        f"</pattern></defs>\n{_dark()}\n"
     )
     return head + "\n".join(parts) + "\n</svg>\n"
+
+
+def _dark() -> str:
+    rules = "".join(f'[fill="{old}"]{{fill:{new}}}[stroke="{old}"]{{stroke:{new}}}' for old, new in DARK.items())
+    return f"<style>@media screen and (prefers-color-scheme: dark){{{rules}}}</style>"
 
 
 def colour(weight: float) -> str:
@@ -117,7 +125,7 @@ def _text(x: float, y: float, text: str, anchor: str, fill: str, turned: bool = 
 def _map(x: float, y: float, name: str, rows: Sequence[Sequence[float | None]], axis: Axis) -> Iterator[str]:
     """Yield the parts of one map: queries downwards, keys to the right."""
     cell, side = axis.cell, axis.side
-    yield _text(x + side / 2, y - NUMBERS + 4, name, "middle", "#000000")
+    yield _text(x + side / 2, y - NUMBERS + 4, name, "middle", TEXT)
     place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(side)}" height="{_number(side)}"'
     yield f'<rect {place} fill="url(#unseen)"/>'
     runs: dict[str, list[str]] = {}
@@ -136,7 +144,7 @@ def _map(x: float, y: float, name: str, rows: Sequence[Sequence[float | None]], 
         lines = [_number(k * cell) for k in range(1, len(axis.symbols))]
         across = "".join(f"M{_number(x)} {_number(y + float(k))}h{_number(side)}" for k in lines)
         upright = "".join(f"M{_number(x + float(k))} {_number(y)}v{_number(side)}" for k in lines)
-        yield f'<path stroke="#ffffff" stroke-width="0.4" d="{across}{upright}"/>'
+        yield f'<path stroke="{GROUND}" stroke-width="0.4" d="{across}{upright}"/>'
     yield from _labels(x, y, axis)
 
 
@@ -148,16 +156,16 @@ def _labels(x: float, y: float, axis: Axis) -> Iterator[str]:
         middle = (place + 0.5) * cell
         if not axis.ruled and place not in axis.numbers:
             continue  # there is no room for every symbol
-        yield _text(x - 4, y + middle + 4, symbol, "end", "#000000")
+        yield _text(x - 4, y + middle + 4, symbol, "end", TEXT)
         turned = len(symbol) > 2
         below = (x + middle + 4, y + side + 4) if turned else (x + middle, y + side + FONT + 1)
-        yield _text(*below, symbol, "end" if turned else "middle", "#000000", turned)
+        yield _text(*below, symbol, "end" if turned else "middle", TEXT, turned)
     for place, number in axis.numbers.items():
         middle = (place + 0.5) * cell
         yield _text(x + middle, y - 3, number, "middle", NUMBER, size=8)
         yield _text(x + side + 4, y + middle + 3, number, "start", NUMBER, size=8)
-    yield _text(x + side / 2, y + side + axis.room + FONT, "is read (key)", "middle", "#000000")
-    yield _text(x - axis.room - 4, y + side / 2, "reads (query)", "middle", "#000000", turned=True)
+    yield _text(x + side / 2, y + side + axis.room + FONT, "is read (key)", "middle", TEXT)
+    yield _text(x - axis.room - 4, y + side / 2, "reads (query)", "middle", TEXT, turned=True)
 
 
 def _frame(x: float, y: float, row: int, axis: Axis) -> str:
@@ -175,5 +183,5 @@ def _scale(x: float, y: float, height: float) -> Iterator[str]:
         place = f'y="{_number(y + height - (k + 1) * step)}" width="12" height="{_number(step + 0.5)}"'
         yield f'<rect x="{_number(x)}" {place} fill="{colour((k + 0.5) / LEVELS)}"/>'
     for tick in range(6):
-        yield _text(x + 16, y + height * (1 - tick / 5) + 4, f"{tick / 5:.1f}", "start", "#000000", size=9)
-    yield _text(x, y - 6, "weight", "start", "#000000", size=9)
+        yield _text(x + 16, y + height * (1 - tick / 5) + 4, f"{tick / 5:.1f}", "start", TEXT, size=9)
+    yield _text(x, y - 6, "weight", "start", TEXT, size=9)

@@ -39,7 +39,7 @@ svg:not(.maps) { width: 100%; height: auto }
 @media print { body { max-width: none } .wide { overflow: visible } .maps { max-width: 100%; height: auto } }
 @media screen and (prefers-color-scheme: dark) {
   body { color: #e6e6e6; background: #141414 } h2 { border-color: #e6e6e6 } dt { color: #a8a8a8 }
-  pre { background: #262626 } a { color: #7ab8ff } svg { background: #fff } .theorem { background: #17222c }
+  pre { background: #262626 } a { color: #7ab8ff } svg:not(.maps) { background: #fff } .theorem { background: #17222c }
   .green { color: #4ac26b } .red { color: #ff7b72 } .yellow { color: #d4a72c }
 }
 """

@@ -191,6 +191,29 @@ def test_the_cells_of_a_map_are_its_weights(tmp_path: Path) -> None:
     assert list(found.values()) == [2, 6, 4]
 
 
+def test_every_colour_besides_the_weights_has_a_dark_form(hardsim: Cli, tmp_path: Path) -> None:
+    """On a dark page text stands out as on a light one (contrast at least 4.5, WCAG 2), and cells keep their colours."""
+    target = tmp_path / "x.svg"
+    hardsim("trace", "since", "--regime", "none", "cbaacbaa", "--plot", target).exits(1)
+    text = target.read_text(encoding="utf-8")
+    used = set(re.findall(r'(?:fill|stroke)="(#\w{6})"', text))
+    cells = {map_svg.colour(k / 100) for k in range(101)} | {map_svg.colour((k + 0.5) / 100) for k in range(100)}
+    assert used - cells == set(map_svg.DARK)
+    for old, new in map_svg.DARK.items():
+        assert f'[fill="{old}"]{{fill:{new}}}[stroke="{old}"]{{stroke:{new}}}' in text
+    assert not cells.intersection(map_svg.DARK)
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for written in (map_svg.TEXT, map_svg.NUMBER, map_svg.MARK):
+        for one, ground in ((written, map_svg.GROUND), (map_svg.DARK[written], map_svg.DARK[map_svg.GROUND])):
+            low, high = sorted((luminance(one), luminance(ground)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
 HOSTILE = "alphabet: a </script><b> [/b]\nH(a -> O '</script><b>')\n"
 
 
