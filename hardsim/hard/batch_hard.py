@@ -251,7 +251,7 @@ class BatchHard:
     def _attend(self, head: Head, layer: int, trace: BatchHardTrace) -> Column:
         if head.uniform:
             return uniform(head.mask, trace.sum(head.value.terms), False, inf)
-        alone = head.weighting is Weighting.AVERAGE or head.out in self._static
+        alone = head.weighting is Weighting.AVERAGE or head.shares or head.out in self._static
         found = None if alone else self._scan(head, layer, trace)
         return self._dense(head, trace) if found is None else found
 

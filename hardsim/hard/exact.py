@@ -243,9 +243,10 @@ def require_head(
     the head, the position and the result found there."""
     size, first = rows.gap.shape[1], program.first
     n = size - 1 + first
-    # Leftmost and rightmost heads promise a single maximum: a tie is a gap of 0. A gap of -1 marks a row of equal
-    # scores.
-    gaps = rows.gap if head.weighting is Weighting.AVERAGE else np.where(rows.maxima > 1, 0, rows.gap)
+    # Leftmost and rightmost heads promise a single maximum, unless they share: a tie is a gap of 0. A gap of -1 marks a
+    # row of equal scores.
+    several = head.weighting is Weighting.AVERAGE or head.shares
+    gaps = rows.gap if several else np.where(rows.maxima > 1, 0, rows.gap)
     limits = None if declared is None else [ceil(gap * unit) for gap, unit in zip(declared, rows.units, strict=True)]
     short = np.zeros((1, size), dtype=np.bool_)
     if limits is not None:

@@ -33,6 +33,7 @@ def gates(arithmetic: Arithmetic[T]) -> Callable[[RealNumber], Gate]:
 def soft_gate(arithmetic: Arithmetic[T], z: T) -> Gate:
     """Return P and 1 - P of a number of the arithmetic. Of e^z and e^-z, that which cannot overflow is computed."""
     one, zero = arithmetic.number(1), arithmetic.number(0)
+    # A ball around 0 is neither: then e^z is small enough for either form.
     falls = z > zero
     t = arithmetic.exp(z * arithmetic.number(-1)) if falls else arithmetic.exp(z)
     near, far = one / (one + t), t / (one + t)

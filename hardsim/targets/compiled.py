@@ -42,8 +42,8 @@ def compile_formula(
         check_examples(file, at=options.at)
     file = file.read_at(options.at)
     regime, own = regime_of(options), own_predicates(file)
-    program = lower(desugar(file), regime, options.single_head, options.counting, own)
-    program = replace(program, weighting=options.weighting or regime.weighting)
+    weighting = options.weighting or regime.weighting
+    program = lower(desugar(file), regime, options.single_head, options.counting, own, weighting)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
     sharpness = OneNetwork.of(program, budget)

@@ -75,8 +75,7 @@ def relabelled(
     if program.weighting is SoftWeighting.GEOMETRIC:
         names = [GEOMETRIC.name]
     for name in names if file is not None else ():
-        made = _compiled(file, NAMED[name], single_head, counting) if file is not None else None
-        made = made and replace(made, weighting=program.weighting)
+        made = _compiled(file, NAMED[name], single_head, counting, program.weighting) if file is not None else None
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))
@@ -90,9 +89,11 @@ def relabelled(
     return Labelled(marked, (*_regime_remarks(stated, found), *others), compiled=False)
 
 
-def _compiled(file: FormulaFile, regime: Regime, single_head: bool, counting: Method | None) -> Program | None:
+def _compiled(
+    file: FormulaFile, regime: Regime, single_head: bool, counting: Method | None, weighting: SoftWeighting
+) -> Program | None:
     try:
-        return lower(desugar(file), regime, single_head, counting, own_predicates(file))
+        return lower(desugar(file), regime, single_head, counting, own_predicates(file), weighting)
     except HardsimError:
         return None
 
@@ -184,6 +185,8 @@ def _fits_head(head: Head, regime: Regime, others: set[str]) -> bool:
         return all(key == Affine.coordinate(regime.sign_key) for _, key in head.score)
     if head.kind is not Kind.NEAREST or head.select is None:
         return True
+    if head.shares:
+        return head.score == ((Affine.coordinate(regime.scale), head.select),)
     return head.score == regime.score(head.select, "left" if head.weighting is Weighting.LEFTMOST else "right")
 
 

@@ -501,6 +501,7 @@ class EveryLengthChecker(FormulaChecker):
                 for _ in range(min(int(score / found[0]), MOST_FACTORS)):
                     total = fit(total * base)
                 return total
+        # E^(s/c) with s < c is no power of E, but a number if the temperature is one.
         if not self.temperature[1].names:
             inverse = inverse_of(self.temperature[1], self.spend)
             require(inverse, "model.temperature is not known to be positive")

@@ -426,6 +426,7 @@ class FormulaChecker(Claim, Costs):
     def _exponential(self, score: Fraction, i: int) -> Fraction:
         """Return a lower bound of e^(score/temperature) at a position: exactly that if the temperature is c/log(E)."""
         found = geometric.power_of(self.temperature[1].tree)
+        # Exactly, where a rounded exponential would miss a bound that is met with equality, as 1/4 at e^(1/tau) = 3.
         if found is not None and (score / found[0]).denominator == 1 and 0 < score / found[0] <= geometric.MOST_POWER:
             base = geometric.number(found[1], {"i": i, "n": self.n})
             if base is not None:

@@ -132,6 +132,30 @@ def test_plain_sparsemax_is_right_up_to_half_of_beta() -> None:
     assert not general_proof(subject).proved
 
 
+@pytest.mark.parametrize("text", ["O a", "H a", "F a", "G a", "O(a & F b)", "G(a | O(b & H !c))", "#L[a] > 0"])
+def test_heads_that_read_their_condition_need_no_positions(text: str) -> None:
+    """Ties share one value, so the score is the condition alone: right at temperature 1 for every length, even in
+    regime none.
+    """
+    subject = sparse(text, "none", beta=Fraction(1))
+    read = {name for head in subject.program.heads for pair in head.score for form in pair for name, _ in form.terms}
+    assert not read & {encoding.name for encoding in subject.program.encodings}
+    agree(subject, all_words("abc", 4))
+    assert general_proof(subject).proved
+    assert proof_of(subject, 6).proved
+    assert verify(certificate(subject, None)) is None
+    assert verify(certificate(subject, 4)) is None
+
+
+def test_temperature_1_is_the_largest_for_such_heads() -> None:
+    """A row with one a among others has m g = 1. At temperature 5/2 a b beside an a has the share 1/2 - 1/5 = 3/10."""
+    search = _search(sparse("O a", "none"))
+    assert [search.hard_up_to(n).temperature for n in (2, 5)] == [1, 1]
+    assert not general_proof(sparse("O a", "none", beta=Fraction(99, 100))).proved
+    with pytest.raises(AssertionError):
+        agree(sparse("O a", "none", beta=Fraction(2, 5)), [("a", "b")])
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_proved_at_the_gap_itself(name: str) -> None:
     """The temperature has no logarithm and no further power of n: it is C n^-k where every gap is at least that."""

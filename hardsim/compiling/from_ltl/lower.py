@@ -43,6 +43,7 @@ from hardsim.lang.valuations import PropositionSymbols, Symbols, everything
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
 from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, PROVEN, REGIMES, Regime, expression
 
@@ -147,17 +148,23 @@ ACCEPT = "accept"
 
 
 def lower(
-    core: Core, regime: Regime, single_head: bool = False, counting: Method | None = None, users: Users | None = None
+    core: Core,
+    regime: Regime,
+    single_head: bool = False,
+    counting: Method | None = None,
+    users: Users | None = None,
+    weighting: SoftWeighting = SoftWeighting.SOFTMAX,
 ) -> Program:
     """Return the hard-attention program of a core formula in one regime.
 
     `single_head` gives each head a layer of its own, as in the paper. `counting` is the way to compare counts: by
-    look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates. Raises
+    look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates, and `weighting`
+    is that of the network. Raises
     Unsupported if the regime has no construction for an operator, such as one that looks ahead in a causal regime."""
     if regime is LAYER_NORM:
         _require_plain(single_head, counting)
         return lower_normed(core)
-    program = _Lowering(core, regime, counting, users).program()
+    program = _Lowering(core, regime, counting, users, weighting).program()
     if not single_head:
         return program
     layers: list[ProgramLayer] = []
@@ -185,8 +192,10 @@ class _Lowering:
     comparison that reads a count.
     """
 
-    def __init__(self, core: Core, regime: Regime, counting: Method | None, users: Users | None) -> None:
-        self.core = core
+    def __init__(
+        self, core: Core, regime: Regime, counting: Method | None, users: Users | None, weighting: SoftWeighting
+    ) -> None:
+        self.core, self.weighting = core, weighting
         self.regime = regime
         self.method: Method = counting or ("lookup" if regime.look_up[0] else "sign")
         self.users = users or {}
@@ -231,6 +240,7 @@ class _Lowering:
             layers=layers,
             output=output,
             meanings=self._meanings(layers),
+            weighting=self.weighting,
         )
 
     def _meanings(self, layers: Sequence[ProgramLayer]) -> dict[str, str]:
@@ -292,6 +302,7 @@ class _Lowering:
                 block = operators.reach(
                     op, self.form(where), self.form(right), name, self.regime, self._reaching(number, node)
                 )
+                block = self._shared(block) if self._alike(where, right) else block
             case AtLeast() if node.positive is not None:
                 return self._some(node.positive)
             case AtLeast():
@@ -308,6 +319,22 @@ class _Lowering:
             case _:
                 assert_never(node)
         return self.put(name, layer, block, self._meaning(node)), layer
+
+    def _alike(self, left: Lit, right: Lit) -> bool:
+        """Return True if two literals have the same truth, because they are equal or true at the same symbols."""
+        found = [self._symbols(lit) for lit in (left, right)]
+        return left == right or (found[0] is not None and found[0] == found[1])
+
+    def _symbols(self, lit: Lit) -> frozenset[str] | None:
+        """Return the symbols at which a literal is true, if it depends on the symbol only and they can be listed."""
+        node = self.core.nodes[lit.node]
+        if lit.negated or not isinstance(node, Letters) or isinstance(node.symbols, PropositionSymbols):
+            return self._complement(node) if lit.negated else None
+        return frozenset(node.symbols)
+
+    def _shared(self, block: OperatorBlock) -> OperatorBlock:
+        """Return the block of a head that reads its own condition: for sparsemax without a tie-break."""
+        return operators.shared(block, self.regime) if self.weighting is SoftWeighting.SPARSEMAX else block
 
     def _conjunction(self, args: Sequence[Lit]) -> tuple[int, OperatorBlock]:
         """Return the block of a conjunction, and its layer: the layer of the newest operand, if there is a single one
@@ -515,7 +542,7 @@ class _Lowering:
         start = self.ready[count.arg.node] + 1
         name, end = f"{title}.some", "first" if side == "R" else "last"
         purpose = f"{self._named(count)} > 0, read at the {end} position with {self._sought(count.arg)}"
-        block = operators.some(side, value, name, self.regime, purpose)
+        block = self._shared(operators.some(side, value, name, self.regime, purpose))
         return self.put(name, start, block, f"{title} > 0"), start
 
     def _mean(self, count: CountOf) -> tuple[str, int]:

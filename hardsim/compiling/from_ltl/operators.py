@@ -153,6 +153,26 @@ def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime:
     return OperatorBlock((head,), (Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF),))
 
 
+def shared(block: OperatorBlock, regime: Regime) -> OperatorBlock:
+    """Return the block of a head whose value equals its condition q, without the tie-break (ours, for sparsemax).
+
+    All positions with the largest score carry the same value, and those with another value lose 1 (times the scale of
+    the regime). So sparsemax, which shares the weight among the largest scores where the gap is at least the
+    temperature, reads exactly that value, at temperature 1 for every length.
+    """
+    heads = tuple(
+        replace(
+            head,
+            score=((Affine.coordinate(regime.scale), head.select or head.value),),
+            decay=None,
+            gap=expression(regime.scale),
+            shares=True,
+        )
+        for head in block.heads
+    )
+    return replace(block, heads=heads)
+
+
 def nearest(
     side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime, purpose: str, theorem: str
 ) -> Head:

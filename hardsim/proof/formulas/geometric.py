@@ -152,6 +152,7 @@ def _errors(least: Rational | None, most: Rational | None, inverse: RealNumber, 
     positions: selected ones have a score of at least `least` (None: there are none), others of at most `most`."""
     if least is None:
         return 0.0, 0.0
+    # Larger scores of selected positions, and smaller ones of others, only help: the least and the largest decide.
     beside = _left(least * inverse)
     if most is None or m == 1:
         return _above(beside), _above(beside)
@@ -199,6 +200,7 @@ def nearest_everywhere(task: HeadTask) -> BooleanHead:
                          for score in views.scores(query, range(len(classes)))[side]] for side in (0, 1))  # fmt: skip
     if not all(isinstance(score, int | Fraction) for score in (*selected, *others)):
         raise NotProved(f"the scores of head {head.name} depend on the position", head.name)
+    # One number for both kinds of positions keeps the bound a function of m alone.
     score = min([*selected, *(-score for score in others)])
     if score <= 0:
         message = f"head {head.name}: not all scores of selected positions are positive, and all others negative"
@@ -255,6 +257,7 @@ def _growth(task: HeadTask, score: Fraction, site: int) -> Value:
     if isinstance(temperature, Arith) and not temperature.variables:
         with suppress(ValueError):
             return lowest(apply("exp", task.state.model.inverse_temperature(1, 1) * score))
+    # All terms of the series are positive, so the first four are a lower bound.
     y = Ratio.of(task.state.inverse[site]) * score
     return (1 + y + y * y / 2 + y * y * y / 6).simplest
 
