@@ -192,7 +192,7 @@ def test_the_cells_of_a_map_are_its_weights(tmp_path: Path) -> None:
 
 
 def test_every_colour_besides_the_weights_has_a_dark_form(hardsim: Cli, tmp_path: Path) -> None:
-    """On a dark page text stands out as on a light one (contrast at least 4.5, WCAG 2), and cells keep their colours."""
+    """Text stands out on a dark page as on a light one (contrast at least 4.5, WCAG 2); cells keep their colours."""
     target = tmp_path / "x.svg"
     hardsim("trace", "since", "--regime", "none", "cbaacbaa", "--plot", target).exits(1)
     text = target.read_text(encoding="utf-8")
