@@ -340,7 +340,10 @@ class Transformer(Placed):
         """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting."""
         if self.weighting is not SoftWeighting.SOFTMAX:
             message = f"{what} knows softmax alone, and the weighting of this network is {self.weighting}"
-            raise InputError(message, "Leave out --weighting, or the key weighting of the file, for softmax.")
+            geometric = " and --regime geometric" * (self.weighting is SoftWeighting.GEOMETRIC)
+            raise InputError(
+                message, f"Leave out --weighting{geometric}, or the key weighting of the file, for softmax."
+            )
 
     @property
     def dimension(self) -> int:
