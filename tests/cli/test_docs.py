@@ -443,8 +443,8 @@ def test_another_output_is_seen() -> None:
 
 def first_cells(page: str, title: str) -> list[str]:
     """Return the code in the first column of a page's first table whose head begins with a title."""
-    table = (DOCS / page).read_text(encoding="utf-8").partition(f"\n| {title} |")[2].partition("\n\n")[0]
-    return re.findall(r"^\| (?:\[?`)?([\w-]+)", table.partition("\n|--")[2], re.MULTILINE)
+    table = (DOCS / page).read_text(encoding="utf-8").partition(f"\n|{title}|")[2].partition("\n\n")[0]
+    return re.findall(r"^\|(?:\[?`)?([\w-]+)", table.partition("\n|--")[2], re.MULTILINE)
 
 
 def test_tables_name_all_that_there_is() -> None:
@@ -461,7 +461,7 @@ def test_tables_name_all_that_there_is() -> None:
 
 def test_the_readme_agrees_with_the_page_of_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `([A-Z]+)` \|", readme, re.MULTILINE) == list(Verdict)
+    assert re.findall(r"^\|`([A-Z]+)`\|", readme, re.MULTILINE) == list(Verdict)
     assert first_cells("commands.md", "exit code") == ["0", "1", "2", "3", "4", "130", "141"]
     codes = readme.partition("\nExit codes: ")[2].partition("(")[0]
     assert re.findall(r"(\d) \w", codes) == list("01234")

@@ -21,8 +21,8 @@ Places = list[int]
 
 def table() -> dict[str, str]:
     """Return the formulas of the page by the name of their template."""
-    rows = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
-    return {row[0].removeprefix("| "): unescape(re.sub("`|</?code>", "", row[1])) for row in rows}
+    rows = [line.strip("|").split("|") for line in PAGE.splitlines() if re.match(r"\|\w", line)][1:]
+    return {row[0]: unescape(re.sub("`|</?code>", "", row[1])) for row in rows}
 
 
 def between(places: Places, low: int, high: int) -> Places:
