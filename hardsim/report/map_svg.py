@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
+from textwrap import wrap
 from xml.sax.saxutils import escape, quoteattr
 
 COLOURS = ("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78", "#9b9476", "#bcae6c", "#dec958", "#fee838")
@@ -21,24 +22,29 @@ FONT, LETTER, LINE = 11, 6.6, 15
 """Size of the font, average width of a letter, and height of a line of text."""
 NUMBERS, TITLE, APART, BAR = 22, 16, 16, 70
 """Room for the numbers of positions, for the title of an axis, between maps, and for the scale of colours."""
+THICK = 3.0
+"""Width of the frame where an answer goes wrong."""
 TALLEST = 1.5
 """Largest ratio of height to width of a picture; above it, pairs stand side by side."""
 GROUND, TEXT, UNSEEN, HATCH, NUMBER, MARK = "#ffffff", "#000000", "#e4e4e4", "#b0b0b0", "#6a6a6a", "#d1242f"
 DARK = {GROUND: "#1e2129", TEXT: "#e6e6e6", UNSEEN: "#31353f", HATCH: "#5a5f69", NUMBER: "#a5a5a5", MARK: "#ff7b72"}
 """Colours besides those of weights, and what stands for each where the reader prefers a dark page. An SVG in an <img>
 follows the `color-scheme` of the page around it."""
+MARKED = "thick frame"
+"""What a picture calls the mark of the place where an answer goes wrong."""
 LEFT_ALONE = "framed: less than half of the softmax weight is where hard attention looks"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The maps of one head: rows of weights, None for a key that the query does not see, and the numbers of the rows
-    that are framed."""
+    """The maps of one head: rows of weights, None for a key that the query does not see, the numbers of the rows that
+    are framed, and the query, with the key or None for all keys, that has a thick frame in both maps."""
 
     title: str
     hard: Sequence[Sequence[float | None]]
     soft: Sequence[Sequence[float | None]]
     framed: Sequence[int]
+    marked: tuple[int, int | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ def svg(title: Sequence[str], pairs: Sequence[Pair], axis: Axis) -> str:
     height = 2 * LINE + map_height + APART
     across = next(k for k in count(1) if -(-len(pairs) // k) * height <= TALLEST * k * width)
     framed = [LEFT_ALONE] * any(pair.framed for pair in pairs)
+    title = [part for line in title for part in wrap(line, max(20, int(across * width / LETTER)))]
     top = LINE * (len(title) + len(framed)) + APART
     whole = across * (width + APART) + BAR, top + -(-len(pairs) // across) * height
     parts = [f"<title>{escape(' '.join(title))}</title>", f'<rect width="100%" height="100%" fill="{GROUND}"/>']
@@ -84,7 +91,8 @@ def svg(title: Sequence[str], pairs: Sequence[Pair], axis: Axis) -> str:
         for place, (name, rows) in enumerate((("hard", pair.hard), ("soft", pair.soft))):
             left, upper = x + place * (map_width + APART) + TITLE + axis.room, y + 2 * LINE + NUMBERS
             parts += _map(left, upper, name, rows, axis)
-            parts += [_frame(left, upper, row, axis) for row in pair.framed] if name == "soft" else []
+            parts += [_frame(left, upper, row, None, 1.5, axis) for row in pair.framed] if name == "soft" else []
+            parts += [] if pair.marked is None else [_frame(left, upper, *pair.marked, THICK, axis)]
     parts += _scale(whole[0] - BAR + APART, top + 2 * LINE + NUMBERS, max(axis.side, 60))
     w, h = map(_number, whole)
     size = f'width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
@@ -168,12 +176,12 @@ def _labels(x: float, y: float, axis: Axis) -> Iterator[str]:
     yield _text(x - axis.room - 4, y + side / 2, "reads (query)", "middle", TEXT, turned=True)
 
 
-def _frame(x: float, y: float, row: int, axis: Axis) -> str:
-    size = f'width="{_number(axis.side)}" height="{_number(axis.cell)}"'
-    return (
-        f'<rect x="{_number(x)}" y="{_number(y + row * axis.cell)}" {size} fill="none" stroke="{MARK}" '
-        'stroke-width="1.5"/>'
-    )
+def _frame(x: float, y: float, row: int, key: int | None, stroke: float, axis: Axis) -> str:
+    """Return a frame around one cell, or around a whole row if `key` is None."""
+    start, wide = (0, len(axis.symbols)) if key is None else (key, 1)
+    corner = f'x="{_number(x + start * axis.cell)}" y="{_number(y + row * axis.cell)}"'
+    size = f'width="{_number(wide * axis.cell)}" height="{_number(axis.cell)}"'
+    return f'<rect {corner} {size} fill="none" stroke="{MARK}" stroke-width="{_number(stroke)}"/>'
 
 
 def _scale(x: float, y: float, height: float) -> Iterator[str]:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from fractions import Fraction
 from importlib.resources import files
 from itertools import count
+from textwrap import wrap
 from typing import Any
 
 from hardsim.errors import InputError
@@ -19,15 +20,16 @@ from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
-from hardsim.report.map_svg import Axis, Pair, svg
+from hardsim.report.failing_cell import FailingCell, failing_cell
+from hardsim.report.map_svg import LEFT_ALONE, MARK, MARKED, Axis, Pair, svg
 from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible
 
 PAGE, SVG = ".html", ".svg"
 MOST_DRAWN = 24
 """Largest number of heads in one picture."""
-LONGEST_SYMBOL, LONGEST_TITLE = 10, 44
-"""Largest number of characters of a symbol on an axis, and of the title of a map."""
+LONGEST_SYMBOL = 10
+"""Largest number of characters of a symbol on an axis."""
 LONGEST_WORD, LONGEST_PURPOSE = 80, 90
 """Largest number of characters of a word above a picture, and of a title that says what a head computes."""
 HALF = 0.5
@@ -37,6 +39,8 @@ FEW = 24
 """Largest number of positions for which cells have lines between them and symbols are large."""
 ALL_NUMBERED, APART = 12, 5
 """Largest number of positions that are all numbered; distance of the numbers if there are more positions."""
+LETTER, LINE = 0.068, 0.15
+"""Average width of a letter, and height of a line of text, in inches."""
 TALLEST = 1.5
 """Largest ratio of height to width of a picture; above it, maps stand side by side."""
 UNSEEN = "#e4e4e4"
@@ -77,24 +81,46 @@ def picture_of(result: TraceResult, heads: Sequence[TraceHead]) -> str:
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     size, first = len(symbols), result.first
     numbers = {k: str(k + first) for k in range(size) if numbered(k, size, first)}
-    return svg(_lines(result), [_pair(head) for head in heads], Axis(symbols, numbers, size <= FEW))
+    failing = failing_cell(result)
+    return svg(_lines(result), [_pair(head, failing) for head in heads], Axis(symbols, numbers, size <= FEW))
 
 
 def _lines(result: TraceResult) -> list[str]:
-    """Return what stands above a picture: the input with its word, and the answers."""
-    answers = result.answers
-    soft = result.model.weighting
-    texts = {True: f"{soft} answers as it should", False: f"{soft} answers wrongly", None: "not compared"}
-    agree = texts[answers.agree] if answers.decided else f"{soft} reaches no answer"
+    """Return what stands above a picture: the input with its word, the answers, and where they go wrong."""
+    failing = failing_cell(result)
     word = shortened(visible(shown_word(result.word, result.word)), LONGEST_WORD)
-    return [f"{shortened(visible(result.input), LONGEST_WORD)}: {word}", f"{agree}; {visible(result.model.summary)}"]
+    lines = [f"{shortened(visible(result.input), LONGEST_WORD)}: {word}"]
+    lines.append(f"{_verdict(result)}; {visible(result.model.summary)}")
+    return lines if failing is None else [*lines, f"{MARKED}: {failing.text}"]
 
 
-def _pair(head: TraceHead) -> Pair:
+def _verdict(result: TraceResult) -> str:
+    answers, soft = result.answers, result.model.weighting
+    texts = {True: f"{soft} answers as it should", False: f"{soft} answers wrongly", None: "not compared"}
+    return texts[answers.agree] if answers.decided else f"{soft} reaches no answer"
+
+
+def _title(head: TraceHead) -> str:
+    """Return the title of a pair of maps: the layer, the head's name, and what it computes."""
     about = f": {head.purpose}" if head.purpose else ""
-    title = shortened(visible(f"layer {head.layer}, {head.name}{about}"), LONGEST_PURPOSE)
-    soft = [[None if one is None else float(one) for one in row] for row in head.weights]
-    return Pair(title, head.hard, soft, framed_rows(head))
+    return shortened(visible(f"layer {head.layer}, {head.name}{about}"), LONGEST_PURPOSE)
+
+
+def _pair(head: TraceHead, failing: FailingCell | None) -> Pair:
+    return Pair(_title(head), head.hard, _soft(head), framed_rows(head), _marked(head, failing))
+
+
+def _soft(head: TraceHead) -> list[list[float | None]]:
+    """Return the softmax weights, which are exact or enclosed, as floats for a picture."""
+    return [[None if one is None else float(one) for one in row] for row in head.weights]
+
+
+def _marked(head: TraceHead, failing: FailingCell | None) -> tuple[int, int | None] | None:
+    """Return the query, and the key if it is known, at which an answer goes wrong because of this head. If no head is
+    known, the query is marked in all heads."""
+    if failing is None or failing.head not in (None, head):
+        return None
+    return failing.query, failing.key
 
 
 def framed_rows(head: TraceHead) -> list[int]:
@@ -113,26 +139,48 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
     or in several columns if the picture would be too tall. `form` is a key of `FORMATS`."""
     symbols = [shortened(visible(symbol), LONGEST_SYMBOL) for symbol in result.symbols]
     side = max(LEAST_SIDE, CELL * len(symbols))
-    width, height = 2 * side + 2.4, side + 1.1
+    width, height = 2 * side + 2.4, side + 1.25
     # The fewest columns for which the picture is not too tall.
     across = next(k for k in count(1) if -(-len(heads) // k) * height <= TALLEST * k * width)
     down = -(-len(heads) // across)
 
+    failing = failing_cell(result)
+    lines = _wrapped([*_lines(result), *([LEFT_ALONE] * any(map(framed_rows, heads)))], across * width)
+
     def pairs(figure: Any) -> None:
         figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)  # labels are cut off at the edge with less
-        places = figure.subplots(down, 2 * across, squeeze=False).reshape(-1, 2)
-        for axes in places[len(heads) :].flat:
+        figure.suptitle("\n".join(lines), parse_math=False, x=0.02, ha="left", fontsize=8.0)
+        places = figure.subplots(down, 2 * across, squeeze=False)
+        for axes in places.reshape(-1, 2)[len(heads) :].flat:
             axes.remove()
-        for (left, right), head in zip(places, heads, strict=False):
-            about = shortened(visible(head.name), LONGEST_TITLE)
-            _map(left, head.hard, f"layer {head.layer}, {about}: hard", symbols, result.first)
-            # Softmax weights are exact or enclosed; the picture needs only floats.
-            weights = [[None if one is None else float(one) for one in line] for line in head.weights]
-            figure.colorbar(_map(right, weights, "soft", symbols, result.first), ax=right, label="weight", shrink=0.8)
+        for (left, right), head in zip(places.reshape(-1, 2), heads, strict=False):
+            marked = _marked(head, failing)
+            _map(left, head.hard, f"{_title(head)}\nhard", symbols, result.first)
+            shown = _map(right, _soft(head), "soft", symbols, result.first)
+            for row in framed_rows(head):
+                _frame(right, row, None, 1.2, len(symbols))
+            for axes in (left, right) if marked else ():
+                _frame(axes, *marked, 2.4, len(symbols))
+        figure.colorbar(shown, ax=places[0, -1], label="weight", shrink=0.8)  # all maps have the same colours
 
     dots = DOTS if len(symbols) <= FEW else COARSE
     settings = {"font.size": 8.0, "hatch.linewidth": 0.3, "figure.dpi": dots}
-    return picture((across * width, down * height + 0.4), pairs, form, settings)
+    room = LINE * len(lines) + 0.4
+    return picture((across * width, down * height + room), pairs, form, settings)
+
+
+def _wrapped(lines: Sequence[str], width: float) -> list[str]:
+    """Break lines that are longer than a picture is wide (in inches)."""
+    return [part for line in lines for part in wrap(line, max(20, int(width / LETTER)))]
+
+
+def _frame(axes: Any, row: int, key: int | None, stroke: float, size: int) -> None:
+    """Draw a frame around one cell, or around a whole row if `key` is None."""
+    from matplotlib.patches import Rectangle
+
+    start, wide = (0, size) if key is None else (key, 1)
+    corner = start - HALF, row - HALF
+    axes.add_patch(Rectangle(corner, wide, 1, fill=False, edgecolor=MARK, linewidth=stroke, clip_on=False, zorder=3))
 
 
 def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:
@@ -144,7 +192,7 @@ def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols:
     axes.patch.set_hatch("////")
     axes.patch.set_edgecolor("#b0b0b0")
     shown = axes.imshow(np.ma.masked_invalid(whole), cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
-    axes.set_title(title, parse_math=False)
+    axes.set_title(title, parse_math=False, loc="left")
     axes.set_xlabel("is read (key)")
     axes.set_ylabel("reads (query)")
     few = len(symbols) <= FEW

@@ -165,9 +165,14 @@ def test_an_svg_says_what_is_wrong_and_frames_it(hardsim: Cli, tmp_path: Path) -
     assert texts[1].startswith("softmax answers wrongly; ")
     assert map_svg.LEFT_ALONE in texts
     assert "layer 1, S4.read: a S b, read at the last position with !a | b" in texts
-    frames = [one for one in picture.iter() if one.get("stroke") == map_svg.MARK]
-    assert len(frames) == 3
+    frames = [one.get("stroke-width") for one in picture.iter() if one.get("stroke") == map_svg.MARK]
+    # Three rows of the soft map, and in both maps the cell where the answer goes wrong.
+    assert sorted(frames) == ["1.5"] * 3 + ["3"] * 2
+    assert " ".join(texts[2:5]).startswith(
+        "thick frame: layer 1, S4.read, position 8 (a): hard attention reads position 6 (b), "
+    )
     hardsim("trace", "since", "cbaacbaa", "--plot", target).exits(0)
+    assert map_svg.MARKED not in target.read_text(encoding="utf-8")
     assert map_svg.LEFT_ALONE not in target.read_text(encoding="utf-8")
 
 
