@@ -31,7 +31,7 @@ DARK = {GROUND: "#1e2129", TEXT: "#e6e6e6", UNSEEN: "#31353f", HATCH: "#5a5f69",
 """Colours besides those of weights, and what stands for each where the reader prefers a dark page. An SVG in an <img>
 follows the `color-scheme` of the page around it."""
 MARKED = "thick frame"
-"""What a picture calls the mark of the place where an answer goes wrong."""
+"""The name, in the title of a picture, of the mark of the place where an answer goes wrong."""
 LEFT_ALONE = "framed: less than half of the softmax weight is where hard attention looks"
 
 

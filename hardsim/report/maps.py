@@ -6,11 +6,7 @@ head does not see are hatched. The same trace gives the same file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from contextlib import suppress
-from fractions import Fraction
-from importlib.resources import files
 from itertools import count
 from textwrap import wrap
 from typing import Any
@@ -19,8 +15,8 @@ from hardsim.errors import InputError
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
-from hardsim.records import at_most, short
 from hardsim.report.failing_cell import FailingCell, failing_cell
+from hardsim.report.map_page import page
 from hardsim.report.map_svg import LEFT_ALONE, MARK, MARKED, Axis, Pair, svg
 from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible
@@ -66,7 +62,8 @@ def drawn(result: TraceResult, heads: Sequence[TraceHead], path: str) -> str | b
     if not heads:
         raise InputError(f"{result.input} has no heads: there is nothing to draw", "Leave out --plot.")
     if path.endswith(PAGE):
-        return page(result, heads)
+        failing = failing_cell(result)
+        return page(result, heads, [_pair(head, failing) for head in heads], _verdict(result), failing)
     if len(heads) > MOST_DRAWN:
         message = f"a picture has room for {MOST_DRAWN} heads, but there are {len(heads)}"
         raise InputError(message, "Choose some with --head, or draw them all as an .html page.")
@@ -159,8 +156,9 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
             shown = _map(right, _soft(head), "soft", symbols, result.first)
             for row in framed_rows(head):
                 _frame(right, row, None, 1.2, len(symbols))
-            for axes in (left, right) if marked else ():
-                _frame(axes, *marked, 2.4, len(symbols))
+            if marked is not None:
+                _frame(left, *marked, 2.4, len(symbols))
+                _frame(right, *marked, 2.4, len(symbols))
         figure.colorbar(shown, ax=places[0, -1], label="weight", shrink=0.8)  # all maps have the same colours
 
     dots = DOTS if len(symbols) <= FEW else COARSE
@@ -236,59 +234,3 @@ def _rule(axes: Any, count: int) -> None:
         scalex=False,
         scaley=False,
     )
-
-
-# ---- the page ----
-
-
-def page(result: TraceResult, heads: Sequence[TraceHead]) -> str:
-    """Return one HTML file that contains everything that it needs: markup, style, script and numbers."""
-    data = {
-        "title": f"{result.input}: {shown_word(result.word, result.word)}",
-        "first": result.first,
-        "symbols": [visible(symbol) for symbol in result.symbols],
-        "heads": [_head(head) for head in heads],
-        "values": [
-            {
-                "layer": value.layer,
-                "name": visible(value.coordinate),
-                "holds": visible(value.holds),
-                "hard": [_number(one) for one in value.hard],
-                "soft": [_number(one) for one in value.soft],
-                "error": list(map(at_most, value.error)),
-            }
-            for value in result.values
-        ],
-    }
-    template = files("hardsim.report").joinpath("maps.html").read_text(encoding="utf-8")
-    # Inside a script nothing may look like its end, or like the beginning of another one.
-    written = json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
-    return template.replace("/*DATA*/null", written)
-
-
-def _number(value: Fraction) -> float | str:
-    """Return a number as a float for a script, or as the text that a table shows if it is out of the range of
-    floats."""
-    with suppress(OverflowError):
-        if (near := float(value)) or not value:
-            return near
-    return short(value)
-
-
-def _head(head: TraceHead) -> dict[str, Any]:
-    return {
-        "layer": head.layer,
-        "name": visible(head.name),
-        "purpose": visible(head.purpose),
-        "hard": head.hard,
-        "soft": [[None if one is None else float(one) for one in row] for row in head.weights],
-        "reads": [
-            {
-                "looks": read.looks,
-                "weight": read.at_least,
-                "gap": None if read.gap is None else _number(read.gap),
-                "error": None if read.error is None else at_most(read.error),
-            }
-            for read in head.reads
-        ],
-    }

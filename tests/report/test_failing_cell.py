@@ -79,7 +79,7 @@ def test_the_output_of_an_acceptor() -> None:
     result = trace("since", "cbaa", regime="none")
     value = output_value(result)
     assert value is not None
-    assert (value.coordinate, value.hard) == ("S4", (0, 1, 1, 1))
+    assert (value.coordinate, list(map(int, value.hard))) == ("S4", [0, 1, 1, 1])
     assert read_place(result) == 3
     assert read_place(trace("reverse.srasp", "ab")) is None
     assert output_value(trace("reverse.srasp", "ab")) is None

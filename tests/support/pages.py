@@ -13,6 +13,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.seen: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
         self.feed(page)
         self.close()
@@ -21,11 +22,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append(tag)
         self.attributes += attrs
+        self.elements.append((tag, dict(attrs)))
         self.open += [tag] * (tag not in VOID)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.append(tag)
         self.attributes += attrs
+        self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
