@@ -19,7 +19,7 @@ from hardsim.campaign.result import Verdict
 from hardsim.cli import activity, exit_codes, streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
-from hardsim.errors import HardsimError, InputError, SourceError
+from hardsim.errors import HardsimError, InputError, SourceError, enumerated
 from hardsim.examples import located
 from hardsim.files import EMPTY_NAME, STDOUT, Sink, is_directory
 from hardsim.lang.corpus import line_of
@@ -44,6 +44,8 @@ from hardsim.targets.result import Word, plural
 from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
+MOST_NAMED = 20
+"""The largest number of inputs, with errors that are not printed, that are named."""
 ABOUT_LANGUAGES = ("equiv", "classify")
 """The commands for which a directory stands for its regular expressions and automata, too."""
 ENDINGS = {
@@ -126,7 +128,7 @@ class Session:
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
-        self.printed = self.unprinted = 0
+        self.printed, self.unprinted = 0, list[str]()
         """Number of lines of the errors that were printed, and of errors that were not."""
         self.remarks = 0
         self.interrupted = False
@@ -141,7 +143,7 @@ class Session:
         code, lines = streams.explained(error, name)
         # Lines are kept for the number of the others, and for two remarks at the end.
         if self.printed and self.printed + len(lines) > streams.MOST_LINES - 3:
-            self.unprinted += 1
+            self.unprinted.append(name or "the command")
         else:
             self.printed += len(lines)
             say(*lines)
@@ -555,7 +557,8 @@ class Session:
         if self.remarks > MOST_REMARKS:
             note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: --json PATH writes all of them")
         if self.unprinted:
-            say(f"{plural(self.unprinted, 'more error')} not printed: --json PATH writes all of them")
+            some, about = plural(len(self.unprinted), "more error"), enumerated(self.unprinted, MOST_NAMED)
+            say(f"{some} not printed, on {about}: --json PATH writes all of them")
         raise typer.Exit(self.code)
 
     @property

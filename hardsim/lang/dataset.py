@@ -17,6 +17,8 @@ from hardsim.lang.words import check_word, read_words
 
 WORDS = ("word", "words", "text", "input", "sequence", "string", "sentence", "prefix", "tokens")
 LABELS = ("label", "labels", "output", "target", "class", "answer", "expected", "accept", "allowed", "next")
+FOR_SETS = ("allowed", "next")
+"""The keys of which a list is a set of answers, one of which should be given."""
 """Names, in lower case, of the columns and keys of words and of labels."""
 TAB, COMMA, JSON_LINES = "\t", ",", "JSON"
 FORMS = {".tsv": TAB, ".tab": TAB, ".txt": TAB, ".csv": COMMA, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES}
@@ -32,11 +34,12 @@ EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class DataCell:
-    """A value of a row: text at a place, or the `items` of a list at this place."""
+    """A value of a row: text at a place, or the `items` of a list at this place; `key` is that of a member of JSON."""
 
     source: Source
     span: Span
     items: tuple[str, ...] | None = None
+    key: str = ""
 
     @property
     def text(self) -> str:
@@ -221,7 +224,7 @@ NAMED_KEYS = f"Give an object one of the keys {', '.join(WORDS)}, and one of {',
 def _value(source: Source, line: Span, key: str, value: Any) -> DataCell:
     """Return a value of a line of JSON as a cell, at its place if that is found, else at the whole line."""
     if isinstance(value, list) and all(isinstance(one, str | bool) for one in value):
-        return DataCell(source, line, tuple(map(_scalar, value)))
+        return DataCell(source, line, tuple(map(_scalar, value)), key)
     if not isinstance(value, str | bool):
         kinds = ((type(None), "null"), (dict, "an object"), (list, "a list of other values"))
         what = next((text for kind, text in kinds if isinstance(value, kind)), "not a finite number")

@@ -72,12 +72,12 @@ def norm_reach(subject: Subject, epsilon: Fraction, report: Callable[[int, int],
     is searched and the last one. Raises InputError for any other network."""
     claim = subject.prover()
     layers = subject.model.layers if subject.one_network else ()
-    if not isinstance(claim, HeadsClaim) or claim.heads_only or not all(layer.norm_2 == 0 for layer in layers):
+    if not isinstance(claim, HeadsClaim) or claim.heads_only or not layers or any(one.norm_2 != 0 for one in layers):
         message = f"{subject.name}: --norm-epsilon is for formulas in regime layer-norm"
         formula = isinstance(claim, HeadsClaim) and not claim.heads_only
         hint = "Add --regime layer-norm; or leave" if formula else "A model states the epsilon of its norms. Leave"
         raise InputError(message, f"{hint} out --norm-epsilon.")
-    if not subject.model.normed and layers:
+    if not subject.model.normed:
         raise InputError(f"{subject.name}: its network has no layer norms", "Add --regime layer-norm.")
     model = replace(subject.model, layers=tuple(replace(layer, norm_2=epsilon) for layer in layers))
     try:

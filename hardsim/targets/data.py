@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import read_bytes
-from hardsim.lang.dataset import DataCell, DataRow, read_rows, rows_of
+from hardsim.lang.dataset import FOR_SETS, DataCell, DataRow, read_rows, rows_of
 from hardsim.lang.spec.meaning import ACCEPTING, END, accepting_name
 from hardsim.lang.words import read_words, shown_word
 from hardsim.targets.base import digest
@@ -25,6 +25,7 @@ from hardsim.targets.external import External, judging
 from hardsim.targets.result import Word
 from hardsim.targets.semantics import about_alphabet
 from hardsim.targets.subject import Subject
+from hardsim.writing.specification import predicts_tokens
 
 TRUE = ACCEPTING | {"1"}
 FALSE = frozenset({"reject", "rejected", "rejects", "false", "no", "negative", "invalid", "bad", "out", "0"})
@@ -288,8 +289,12 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
                 if len(others) < len(texts):
                     raise others[0].error(f"{others[0].text!r} is no output of the network", of)
 
+    each = external.network.readout.at == "each"
+
     def winner(cell: DataCell, word: Word) -> Any:
         text = cell.text.lower()
+        if (each and not predicts_tokens(external.network)) or cell.key.lower() not in ("", *FOR_SETS):
+            _require_one(cell, word, each)
         if named is not None and cell.text not in outputs and (text in numbers or text in truths):
             message = f"the label {cell.text} is no name of an output, and line {named.line} has one: {named.text}"
             one = f"names in every row: {' or '.join(outputs[:MOST_LISTED])}"
@@ -300,6 +305,16 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
         return next(iter(found)) if len(found) == 1 else found
 
     return winner
+
+
+def _require_one(cell: DataCell, word: Word, each: bool) -> None:
+    """Raise SourceError if a label may be a list of labels, one for each symbol: rows are judged at the end of the
+    word."""
+    parts = cell.text.split() if cell.items is None else cell.items
+    if each and len(parts) == len(word) > 1:
+        message = f"{len(parts)} labels for {len(word)} symbols: a row is judged at the end of its word alone"
+        hint = f"A set of answers has the key {FOR_SETS[0]} in JSON; check(against=FUNCTION) in Python judges each."
+        raise cell.error(message, "the label of the last symbol", hint)
 
 
 def _truths(outputs: Sequence[str], accepting: str | None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from hardsim.targets.external import External, judging
 from hardsim.targets.network_outputs import NetworkEngine
 from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
+from hardsim.writing.specification import predicts_tokens
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ class ReferenceNetwork:
             if other is not None:
                 names = (external.name, self.name) if what == "symbol" else (self.name, external.name)
                 message = f"{names[0]} has the {what} {other}, and {names[1]} does not"
-                raise InputError(message, "Give both networks the same token names, with `tokens:` in a specification.")
+                labels = what == "output" and not predicts_tokens(external.network)
+                stated = "labels (id2label in config.json)" if labels else "token names (`tokens:` in a specification)"
+                raise InputError(message, f"Give both networks the same {stated}.")
         single = len(self.external.network.outputs) == 1 and self.external.network.readout.at != "each"
         accepts = single and self.external.network.readout.decide == "above"
         return judging(external, CertainAnswers(self.external), self.name, accepts=accepts)

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hardsim.errors import InputError
 from hardsim.lang.spec.layout import ACCEPT, LANGUAGE, OUTPUT, VALUE
 from hardsim.lang.spec.meaning import END, accepting_name
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import quoted
-from hardsim.lang.words import has_long_symbols
+from hardsim.lang.words import LARGEST_ALPHABET, has_long_symbols
 from hardsim.network.dense import MARK, Network, Token
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import at_text, decide_text, input_text, reread
@@ -63,8 +64,14 @@ def marks_of(config: Mapping[str, Any], tokens: Sequence[Token], around: bool) -
 
 
 def draft_of(network: Network, place: str, named: bool, marks: FolderMarks) -> SpecificationDraft:
-    """Return the draft for a network at a path relative to the specification; `named`: its tokens have names."""
+    """Return the draft for a network at a path relative to the specification; `named`: its tokens have names. Raises
+    InputError for more tokens without names than a specification can name."""
     lines = [f"network: {place}"]
+    if not named and len(network.tokens) > LARGEST_ALPHABET:
+        message = f"{place}: {len(network.tokens):,} tokens without names, and a specification names at most "
+        hint = "Put its tokenizer.json or vocab.json beside the weights; or judge labelled words, by ids: "
+        hint += f"hardsim check {place} --data FILE.tsv"
+        raise InputError(f"{message}{LARGEST_ALPHABET:,}", hint)
     if not named:
         lines += [f"{NOTE}the tokens have no names: rename them here, in order of their ids, and below in the same way"]
         lines += [_tokens(network)]
@@ -106,6 +113,11 @@ def _ends(network: Network, eos: str | None) -> bool:
     return few and predicts_tokens(network) and eos is not None and MARK.fullmatch(eos) is not None
 
 
+def _kept(network: Network) -> tuple[str, ...]:
+    """Return the symbols of words in the draft: those of the network, or two of a large vocabulary."""
+    return network.symbols if len(network.symbols) <= MOST_SYMBOLS else network.symbols[:2]
+
+
 def predicts_tokens(network: Network) -> bool:
     """Return True if the outputs of a network are the symbols of words, or more tokens."""
     return network.outputs is network.tokens or {*network.symbols} <= {*map(str, network.outputs)}
@@ -134,8 +146,8 @@ def _alphabet(network: Network, mask: str | None) -> list[str]:
     if len(symbols) <= MOST_SYMBOLS:
         return [f"alphabet: {' '.join(symbols)}"]
     return [
-        f"{NOTE}the network has {len(symbols):,} tokens: keep those that words are made of",
-        f"alphabet: {' '.join(symbols[:2])}",
+        f"{NOTE}the network has {len(symbols):,} tokens that may be symbols: keep those that words are made of",
+        f"alphabet: {' '.join(_kept(network))}",
     ]
 
 
@@ -166,7 +178,8 @@ def _reference(network: Network) -> tuple[str, list[str]]:
         return f"{VALUE} {outputs[0]}", [f"{NOTE}a number, such as #[{quoted(network.symbols[0])}] / len"]
     among = outputs if readout.among is None else list(map(str, readout.among))
     if predicts_tokens(network):
-        note = f"{NOTE}no token is called {END}: every word needs a longer one (or name an end of words so, in tokens:)"
+        named = " (or name an end of words so, in tokens:)" * (len(network.tokens) <= LARGEST_ALPHABET)
+        note = f"{NOTE}no token is called {END}: every word needs a longer one{named}"
         return "next", [*([] if END in outputs else [note]), *_examples(network, "next")]
     if len(among) == 1 or (len(among) == 2 and readout.decide == "argmax"):
         return LANGUAGE, [*_accept(among), *_examples(network, LANGUAGE)]
@@ -183,7 +196,8 @@ def _accept(outputs: Sequence[str]) -> list[str]:
 
 def _examples(network: Network, key: str) -> list[str]:
     """Return comments with examples of the line, over the network's symbols."""
-    first, last = network.symbols[0], network.symbols[-1]
+    kept = _kept(network)
+    first, last = kept[0], kept[-1]
     gap = " " if has_long_symbols(network.symbols) else ""
     pair = [symbol if symbol.isalnum() and symbol.isascii() else quoted(symbol) for symbol in (first, last)]
     # Two quotes without a blank between them would be a quote inside a symbol.
@@ -194,5 +208,6 @@ def _examples(network: Network, key: str) -> list[str]:
 
 
 def _formulas(network: Network) -> list[str]:
-    first, last = map(quoted, (network.symbols[0], network.symbols[-1]))
+    kept = _kept(network)
+    first, last = map(quoted, (kept[0], kept[-1]))
     return [f"{NOTE}a formula, /EXPRESSION/ or @FILE, such as #[{first}] >= #[{last}]"]

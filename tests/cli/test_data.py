@@ -184,6 +184,24 @@ def test_sets_of_outputs_that_may_win(hardsim: Cli) -> None:
     hardsim("check", "net.json", "--data", data([("a", "")])).refused("data.tsv:1:3: error: the label is empty")
 
 
+def test_a_label_for_each_symbol_is_no_set_of_answers(hardsim: Cli) -> None:
+    """A network that labels each symbol is judged at the end of a word; a list of as many labels as symbols is refused,
+    since it would be read as a set, of which any answer is right. A set has the key `allowed`, or another length."""
+    network(replace(classifier(("x", "y")), readout=Readout(decide="argmax", at="each")))
+    for text in ('{"tokens": ["a", "b"], "labels": ["y", "x"]}', '{"word": "ab", "label": ["x", "y"]}'):
+        written(Path("d.jsonl"), text + "\n")
+        found = hardsim("check", "net.json", "--data", "d.jsonl")
+        found.refused("d.jsonl:1:1: error: 2 labels for 2 symbols", "expected: the label of the last symbol", "allowed")
+    hardsim("check", "net.json", "--data", data([("ab", "x y")])).refused("data.tsv:1:4: error: 2 labels for 2 symbols")
+    assert "2 labelled rows" in hardsim("check", "net.json", "--data", data([("ab", "y"), ("aab", "x y")])).out
+    network(replace(classifier(("a", "b")), readout=Readout(decide="argmax", at="each")))  # it predicts tokens
+    assert "1 labelled row" in hardsim("check", "net.json", "--data", data([("ab", "a b")])).out
+    written(Path("d.jsonl"), '{"prefix": "ab", "allowed": ["a", "b"]}\n')
+    assert "1 labelled row" in hardsim("check", "net.json", "--data", "d.jsonl").out
+    written(Path("d.jsonl"), '{"tokens": ["a", "b"], "labels": ["a", "b"]}\n')
+    hardsim("check", "net.json", "--data", "d.jsonl").refused("2 labels for 2 symbols")
+
+
 def test_the_end_of_a_word_has_several_names(hardsim: Cli) -> None:
     """A draft calls the token that ends words <eos>, whatever the folder calls it: one file of data serves both."""
     for own, other in (("</s>", "<eos>"), ("<eos>", "</s>"), ("<|endoftext|>", "</s>")):

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hardsim.errors import InputError
 from hardsim.network.dense import NetworkLayer, Token
 from hardsim.reading.network_json import network_json
 from hardsim.writing.specification import draft_of, marks_of
 from tests.cli.conftest import Cli, written
 from tests.support.external import exact, hooked_folder, mean_of_a
+from tests.support.mistakes import raised
 from tests.support.model import Mask, Network, Readout
 
 
@@ -145,6 +147,17 @@ def test_what_a_specification_leaves_out_is_said(hardsim: Cli) -> None:
     hardsim("check", "net.spec", "--max-n", "2").says("no output is called <eos>", "</s> may never come next: if it")
     written(Path("net.spec"), "network: net.json\ntokens: a b <eos>\nnext: /(a|b)*/\n")
     hardsim("check", "net.spec", "--max-n", "2").unsaid("no output is called")
+
+
+def test_a_large_vocabulary() -> None:
+    """The examples of a draft have the symbols of its alphabet. A specification names at most 10,000 tokens."""
+    names = tuple(f"t{k}" for k in range(70))
+    text = draft_of(language_model(names), "net.json", True, marks_of({}, names, False)).text
+    assert "\nalphabet: t0 t1\n" in text
+    assert "next: /(t0 t1)*/" in text
+    many = language_model(tuple(range(10_001)))
+    raised(InputError, draft_of, many, "big", False, marks_of({}, (), False), match="10,001 tokens without names")
+    assert "tokens: 0 1 2" in draft_of(language_model(tuple(range(9))), "big", False, marks_of({}, (), False)).text
 
 
 def test_a_folder_that_is_no_network(hardsim: Cli) -> None:

@@ -60,6 +60,7 @@ def test_it_needs_a_network_with_norms() -> None:
     from hardsim.targets.compiled import compile_formula
     from tests.support.language import parse_text
 
-    plain = compile_formula(parse_text("alphabet: a b\nO a\n", "f"), ModelOptions())
-    with pytest.raises(InputError, match="--norm-epsilon is for formulas in regime layer-norm"):
-        norm_reach(plain, Fraction(1, 10))
+    for formula in ("O a", "a | b", "a", "true"):  # the last three have no layer
+        plain = compile_formula(parse_text(f"alphabet: a b\n{formula}\n", "f"), ModelOptions())
+        with pytest.raises(InputError, match="--norm-epsilon is for formulas in regime layer-norm"):
+            norm_reach(plain, Fraction(1, 10))
