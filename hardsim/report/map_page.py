@@ -22,14 +22,14 @@ from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
 from hardsim.report.failing_cell import FailingCell, output_value, read_place, wrong_places
-from hardsim.report.map_svg import COLOURS, LEFT_ALONE, Pair
+from hardsim.report.map_svg import COLOURS, LEFT_ALONE, MARKED, Pair
 from hardsim.targets.result import Answer
 from hardsim.visible import visible
 
 PLACE = re.compile(r"<!--(\w+)-->|/\*(DATA)\*/null")
 """The places of the template that are filled."""
-LONGEST_FORMULA = 600
-"""Largest number of characters of a title or a formula in the header."""
+LONGEST_ANSWERS, LONGEST_FORMULA = 160, 600
+"""Largest number of characters of the answers in the header, and of a title or a formula."""
 SIGNS = {True: ("right", "\u2713"), False: ("wrong", "\u2717"), None: ("open", "?")}
 """Class and sign of a verdict, by whether the answers agree."""
 
@@ -85,10 +85,10 @@ def _title(result: TraceResult) -> str:
 def _header(result: TraceResult, verdict: str, failing: FailingCell | None) -> Iterator[str]:
     kind, sign = SIGNS[result.answers.agree if result.answers.decided else None]
     yield f"<h1>{_text(_title(result))}</h1>"
-    answers = _text(answers_summary(result.answers))
+    answers = _text(shortened(answers_summary(result.answers), LONGEST_ANSWERS))
     yield f'<p><span class="verdict {kind}">{sign} {_text(verdict)}</span>: {answers}</p>'
     if failing is not None:
-        yield f'<p class="wrong" id="failing">goes wrong at {_text(failing.text)}</p>'
+        yield f'<p class="wrong" id="failing">{MARKED}: {_text(failing.text)}</p>'
     for about in (result.title, result.formula):
         if about:
             yield f"<p>{_text(shortened(about, LONGEST_FORMULA))}</p>"
@@ -119,8 +119,8 @@ def _button(k: int, head: TraceHead, pair: Pair, chosen: bool, fails: bool) -> s
 
 def _scale(framed: bool, marked: bool) -> str:
     """Return the legend of the maps: the colours, and the signs that occur."""
-    little = f'<span><span class="box"></span> {LEFT_ALONE.removeprefix("framed: ")}</span>' * framed
-    thick = '<span><span class="box thick"></span> where the answer goes wrong</span>' * marked
+    little = f'<span><span class="box"></span> {LEFT_ALONE}</span>' * framed
+    thick = f'<span><span class="box thick"></span> {MARKED}: where the answer goes wrong</span>' * marked
     bar = '<span>weight 0 <span class="bar" id="bar"></span> 1</span>'
     unseen = '<span><span class="unseen"></span> not seen</span>'
     return f'<div class="scale">{bar}{unseen}{little}{thick}<span>rows read columns</span></div>'

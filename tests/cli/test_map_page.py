@@ -95,7 +95,7 @@ def test_the_head_in_which_the_answer_goes_wrong_is_selected_first(hardsim: Cli,
     hardsim("trace", *formula, "cbaacbaa", "--head", "S3.read", "--plot", target).exits(1)
     page = Page(target.read_text(encoding="utf-8"))
     assert [head["aria-pressed"] for head in heads_of(page)] == ["true"]
-    assert any(text.startswith("goes wrong at layer 1, S7.read, position 8 (a)") for text in page.texts)
+    assert any(text.startswith("thick frame: layer 1, S7.read, position 8 (a)") for text in page.texts)
 
 
 def test_every_layer_is_a_group_of_buttons(hardsim: Cli, tmp_path: Path) -> None:
