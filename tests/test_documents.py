@@ -98,8 +98,15 @@ def test_formulas_become_mathml() -> None:
 
 
 def test_marks_of_markdown_are_shown_as_they_are() -> None:
-    assert "<mo>&#91;</mo><mi>m</mi><mo>&#60;</mo><mn>1</mn><mo>&#93;</mo><mo>∗</mo>" in typeset(r"$[m\lt1]*$")
+    left, right = (f'<mo stretchy="false">&#{ord(sign)};</mo>' for sign in "[]")
+    assert f"{left}<mi>m</mi><mo>&#60;</mo><mn>1</mn>{right}<mo>∗</mo>" in typeset(r"$[m\lt1]*$")
     assert mathml(r"s\mathbb{Z}") == "<span><math><mrow><mi>s</mi><mi>ℤ</mi></mrow></math></span>"
+
+
+@pytest.mark.parametrize("tex", ["(x_1)", r"\lvert x_1\rvert", r"\lbrace x_1\rbrace", "[x_1]"])
+def test_brackets_do_not_grow_with_subscripts(tex: str) -> None:
+    assert mathml(tex).count('<mo stretchy="false"') == 2
+    assert "<mo>" not in mathml(tex)
 
 
 def test_dollar_signs_in_code_are_no_mathematics() -> None:

@@ -55,6 +55,13 @@ SPACES = {"quad": "1em", "qquad": "2em"}
 MARKS = {sign: f"&#{ord(sign)};" for sign in "&<>*_[]`\\"}
 
 
+def operator(sign: str) -> str:
+    """Return an operator. As in TeX, brackets are no taller than letters; MathML would stretch them over subscripts.
+    Bars are brackets, too, and have no space around them."""
+    fixed = ' stretchy="false"' * (sign in "()[]{}|") + ' lspace="0" rspace="0"' * (sign == "|")
+    return f"<mo{fixed}>{shown(sign)}</mo>"
+
+
 class Formula:
     """A parser of one formula, which reads it from left to right.
 
@@ -120,13 +127,13 @@ class Formula:
             return f"<mi>{token}</mi>"
         if token in "_^}":
             raise self.error(f"{token} out of place")
-        return f"<mo>{shown({'-': '−', '*': '∗'}.get(token, token))}</mo>"
+        return operator({"-": "−", "*": "∗"}.get(token, token))
 
     def command(self, name: str) -> str:
         if name in LETTERS:
             return f"<mi>{LETTERS[name]}</mi>"
         if name in SIGNS:
-            return f"<mo>{shown(SIGNS[name])}</mo>"
+            return operator(SIGNS[name])
         if name in FUNCTIONS:
             # Browsers put no space between a function and an argument without brackets.
             space = "" if self.peek() in ("(", "_", "^", "") else '<mspace width="0.17em"/>'
