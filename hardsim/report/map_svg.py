@@ -91,7 +91,8 @@ def svg(title: Sequence[str], pairs: Sequence[Pair], axis: Axis) -> str:
         for place, (name, rows) in enumerate((("hard", pair.hard), ("soft", pair.soft))):
             left, upper = x + place * (map_width + APART) + TITLE + axis.room, y + 2 * LINE + NUMBERS
             parts += _map(left, upper, name, rows, axis)
-            parts += [_frame(left, upper, row, None, 1.5, axis) for row in pair.framed] if name == "soft" else []
+            if name == "soft":
+                parts += [_frame(left, upper, row, None, 1.5, axis, down) for row, down in runs(pair.framed)]
             parts += [] if pair.marked is None else [_frame(left, upper, *pair.marked, THICK, axis)]
     parts += _scale(whole[0] - BAR + APART, top + 2 * LINE + NUMBERS, max(axis.side, 60))
     w, h = map(_number, whole)
@@ -176,11 +177,17 @@ def _labels(x: float, y: float, axis: Axis) -> Iterator[str]:
     yield _text(x - axis.room - 4, y + side / 2, "reads (query)", "middle", TEXT, turned=True)
 
 
-def _frame(x: float, y: float, row: int, key: int | None, stroke: float, axis: Axis) -> str:
-    """Return a frame around one cell, or around a whole row if `key` is None."""
+def runs(rows: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first row and the number of rows of each run of neighbouring rows: they share a frame."""
+    starts = [row for row in rows if row - 1 not in rows]
+    return [(row, next(k for k in count(1) if row + k not in rows)) for row in starts]
+
+
+def _frame(x: float, y: float, row: int, key: int | None, stroke: float, axis: Axis, down: int = 1) -> str:
+    """Return a frame around one cell, or around `down` whole rows if `key` is None."""
     start, wide = (0, len(axis.symbols)) if key is None else (key, 1)
     corner = f'x="{_number(x + start * axis.cell)}" y="{_number(y + row * axis.cell)}"'
-    size = f'width="{_number(wide * axis.cell)}" height="{_number(axis.cell)}"'
+    size = f'width="{_number(wide * axis.cell)}" height="{_number(down * axis.cell)}"'
     return f'<rect {corner} {size} fill="none" stroke="{MARK}" stroke-width="{_number(stroke)}"/>'
 
 

@@ -17,7 +17,7 @@ from hardsim.lang.words import shown_word
 from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.report.failing_cell import FailingCell, failing_cell
 from hardsim.report.map_page import page
-from hardsim.report.map_svg import LEFT_ALONE, MARK, MARKED, Axis, Pair, svg
+from hardsim.report.map_svg import LEFT_ALONE, MARK, MARKED, Axis, Pair, runs, svg
 from hardsim.report.plot import DOTS, FORMATS, format_of, picture, require_drawable
 from hardsim.visible import visible
 
@@ -154,8 +154,8 @@ def maps(result: TraceResult, heads: Sequence[TraceHead], form: str) -> bytes:
             marked = _marked(head, failing)
             _map(left, head.hard, f"{_title(head)}\nhard", symbols, result.first)
             shown = _map(right, _soft(head), "soft", symbols, result.first)
-            for row in framed_rows(head):
-                _frame(right, row, None, 1.2, len(symbols))
+            for row, several in runs(framed_rows(head)):
+                _frame(right, row, None, 1.2, len(symbols), several)
             if marked is not None:
                 _frame(left, *marked, 2.4, len(symbols))
                 _frame(right, *marked, 2.4, len(symbols))
@@ -172,13 +172,13 @@ def _wrapped(lines: Sequence[str], width: float) -> list[str]:
     return [part for line in lines for part in wrap(line, max(20, int(width / LETTER)))]
 
 
-def _frame(axes: Any, row: int, key: int | None, stroke: float, size: int) -> None:
-    """Draw a frame around one cell, or around a whole row if `key` is None."""
+def _frame(axes: Any, row: int, key: int | None, stroke: float, size: int, down: int = 1) -> None:
+    """Draw a frame around one cell, or around `down` whole rows if `key` is None."""
     from matplotlib.patches import Rectangle
 
     start, wide = (0, size) if key is None else (key, 1)
     corner = start - HALF, row - HALF
-    axes.add_patch(Rectangle(corner, wide, 1, fill=False, edgecolor=MARK, linewidth=stroke, clip_on=False, zorder=3))
+    axes.add_patch(Rectangle(corner, wide, down, fill=False, edgecolor=MARK, linewidth=stroke, clip_on=False, zorder=3))
 
 
 def _map(axes: Any, rows: Sequence[Sequence[float | None]], title: str, symbols: Sequence[str], first: int) -> Any:

@@ -158,8 +158,11 @@ def test_an_svg_says_what_is_wrong_and_frames_it(hardsim: Cli, tmp_path: Path) -
     assert map_svg.LEFT_ALONE in texts
     assert "layer 1, S4.read: a S b, read at the last position with !a | b" in texts
     frames = [one.get("stroke-width", "") for one in picture.iter() if one.get("stroke") == map_svg.MARK]
-    # Three rows of the soft map, and in both maps the cell where the answer goes wrong.
-    assert sorted(frames) == ["1.5"] * 3 + ["3"] * 2
+    # One frame around three rows of the soft map, and in both maps the cell where the answer goes wrong.
+    assert sorted(frames) == ["1.5"] + ["3"] * 2
+    assert map_svg.runs([5, 6, 7]) == [(5, 3)]
+    assert map_svg.runs([0, 2, 3, 9]) == [(0, 1), (2, 2), (9, 1)]
+    assert map_svg.runs([]) == []
     assert " ".join(texts[2:5]).startswith(
         "thick frame: layer 1, S4.read, position 8 (a): hard attention reads position 6 (b), "
     )
