@@ -327,6 +327,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("gemma", {"hidden_activation": "relu"}, "at hidden_activation: expected the function of hidden_act"),
     ("gemma2", {"hidden_act": "relu"}, "at hidden_act: expected the function of hidden_activation"),
     ("gpt_neox", {"rotary_pct": 0.8}, "at rotary_pct: expected a share that turns an even number of the 4 coordinates"),
+    (
+        "gpt_neox",
+        {
+            "rotary_pct": 0.8,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 100, "partial_rotary_factor": 0.8},
+        },
+        "partial_rotary_factor: expected a share that turns an even number of the 4 coordinates of a key, found 0.8",
+    ),
     ("gpt_neox", {"rope_theta": 7}, "at rotary_emb_base: expected the same number as the other rope_theta, 7"),
     (
         "llama",

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from hardsim.errors import InputError
 from hardsim.network.blocks import Rotary
-from hardsim.network.reader import shown
+from hardsim.network.reader import Reader, shown
 from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, RotaryScaling, YarnScaling
 from hardsim.reading.tensors import Settings
 
@@ -94,9 +94,8 @@ class _RotarySettings:
         # The library multiplies floats.
         size = int(self.key * float(share))
         if not 0 <= size <= self.key or size % 2:
-            raise settings.at(names.get("partial_rotary_factor", "partial_rotary_factor")).error(
-                f"a share that turns an even number of the {self.key} coordinates of a key"
-            )
+            message = f"a share that turns an even number of the {self.key} coordinates of a key"
+            raise self._place("partial_rotary_factor").error(message)
         if self.names.whole and size < self.key:
             inside = self.inside
             place = inside if inside is not None and inside.has("partial_rotary_factor") else settings
@@ -115,6 +114,13 @@ class _RotarySettings:
             message = error.message if isinstance(error, InputError) else "frequencies that cannot be computed"
             raise settings.document.refusal(f"{message}", "Correct the settings of rotary positions.") from None
         return rotary
+
+    def _place(self, name: str) -> Reader:
+        """Return the place of a setting that is stated inside or outside, under one of its names."""
+        if self.inside is not None and self.inside.has(name):
+            return self.inside.at(name)
+        own = self.names.others.get(name, name)
+        return self.settings.at(name if self.settings.has(name) else own)
 
     def _number(self, name: str, default: Fraction | None) -> Fraction:
         """Return a number that is stated inside or outside. Raises InputError if two statements differ."""
