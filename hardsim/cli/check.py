@@ -187,10 +187,17 @@ def result_text(
         else:
             print_check(screen, result, alphabet, tables, all_lengths)
 
+    def brief(screen: Screen) -> None:
+        if listing is not None:
+            listing.brief(result, alphabet)
+        else:
+            print_verdict(screen, result, alphabet)
+
     return ResultText(
         result=result,
         full=full,
-        brief=partial(print_verdict, result=result, alphabet=alphabet),
+        brief=brief,
+        details=partial(print_verdict, result=result, alphabet=alphabet),
         regime=result.model.regime,
         word=violation.word if word is None and violation is not None else word,
         alphabet=alphabet,

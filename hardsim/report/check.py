@@ -565,6 +565,11 @@ def _sharper(result: CheckResult) -> str:
 # ---- several inputs ----
 
 
+def failing(result: CheckResult) -> bool:
+    """Return True if a result is a failure, or says nothing: it comes last, in full."""
+    return not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial
+
+
 class Listing:
     """Prints a row for each of several results as they come, and at the end the whole verdict of each failed one: the
     failures stand last, where a long list leaves them in sight.
@@ -588,7 +593,7 @@ class Listing:
 
     def add(self, result: CheckResult, alphabet: Sequence[str], known: bool = False) -> None:
         """Print the row of one result. `known`: its failure was printed before, so a row is enough."""
-        if not known and (not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial):
+        if not known and failing(result):
             self.failed.append((result, alphabet))
         if not self.headed:
             self.screen.line((self._line(["verdict", "input", *self.headers]), "bold"), folds=False)
@@ -598,10 +603,18 @@ class Listing:
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
 
+    def brief(self, result: CheckResult, alphabet: Sequence[str]) -> None:
+        """Print the verdict of one result, at the end if it failed."""
+        if failing(result):
+            self.failed.append((result, alphabet))
+        else:
+            print_verdict(self.screen, result, alphabet)
+
     def end(self) -> None:
         """Print the whole verdict of each failed result."""
         for result, alphabet in self.failed:
-            self.screen.raw()
+            if self.headed:
+                self.screen.raw()
             print_verdict(self.screen, result, alphabet)
         self.failed = []
 

@@ -257,6 +257,16 @@ def test_of_several_results_each_has_a_row_and_failures_come_last() -> None:
     assert not any(line.startswith(("OBSERVED", "CERTIFIED")) for line in lines[5:])
     # The header comes with the first row.
     assert listed([failed])[0].startswith("verdict")
+    # With --quiet there are no rows, and failures come last, too.
+    target = io.StringIO()
+    listing = Listing(Screen(target), [RESULT.input])
+    for one in (failed, RESULT):
+        listing.brief(one, ALPHABET)
+    listing.end()
+    assert [line.split()[0] for line in target.getvalue().splitlines() if "x[/b].ltl" in line] == [
+        "OBSERVED",
+        "REFUTED",
+    ]
     # A row has room for the regime that was asked for.
     other = replace(RESULT, input="name", model=replace(FACTS, regime="none"))
     for regime in ("none", "all"):
