@@ -128,6 +128,9 @@ def _scale(framed: bool, marked: bool) -> str:
 
 # ---- the outputs ----
 
+ACROSS = 12
+"""Largest number of positions beside each other in a table of outputs."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -140,25 +143,30 @@ class _Row:
 
 
 def _outputs(result: TraceResult) -> Iterator[str]:
-    """Yield the table of outputs, position by position; nothing if the outputs of no position are known."""
+    """Yield the tables of outputs, of at most ACROSS positions each, since paper does not scroll; nothing if no outputs
+    are known."""
     caption, rows = _output_rows(result)
     if not rows:
         return
     wrong = set(wrong_places(result)) if result.answers.agree is False or not result.answers.decided else set()
     read = read_place(result)
-    yield f'<section class="wide" id="output" tabindex="0" role="region" aria-label="output"><table><caption>{caption}'
-    yield '</caption><thead><tr><th scope="col">position</th>'
-    for k, symbol in enumerate(result.symbols):
-        kind = ' class="read"' if k == read else ""
-        yield f'<th scope="col"{kind}>{k + result.first}<br>{_text(symbol)}</th>'
-    yield "</tr></thead><tbody>"
-    for row in rows:
-        yield f'<tr><th scope="row">{_text(row.name)}</th>'
-        for k, cell in enumerate(row.cells):
-            bad = ' class="bad"' if row.judged and k in wrong else ""
-            yield f"<td{bad}>{_text(cell)}</td>"
-        yield "</tr>"
-    yield "</tbody></table></section>"
+    yield '<section class="wide" id="output" tabindex="0" role="region" aria-label="output">'
+    for start in range(0, len(result.symbols), ACROSS):
+        places = range(start, min(start + ACROSS, len(result.symbols)))
+        yield f"<table>{f'<caption>{caption}</caption>' * (not start)}"
+        yield '<thead><tr><th scope="col">position</th>'
+        for k in places:
+            kind = ' class="read"' if k == read else ""
+            yield f'<th scope="col"{kind}>{k + result.first}<br>{_text(result.symbols[k])}</th>'
+        yield "</tr></thead><tbody>"
+        for row in rows:
+            yield f'<tr><th scope="row">{_text(row.name)}</th>'
+            for k in places:
+                bad = ' class="bad"' if row.judged and k in wrong else ""
+                yield f"<td{bad}>{_text(row.cells[k])}</td>"
+            yield "</tr>"
+        yield "</tbody></table>"
+    yield "</section>"
 
 
 def _output_rows(result: TraceResult) -> tuple[str, list[_Row]]:
