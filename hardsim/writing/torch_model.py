@@ -6,18 +6,15 @@
     model.judged("b a a")                     # the outputs that give the answer for one word (1: accepted, 0: rejected)
 
 With m tokens read, n of them symbols of the word, let i be the positions, and x in R^(m x d):
-
     x = embedding[tokens] + positions
     x = x + sum over heads of softmax(scale (x w_q + b_q)(x w_k + b_k)^T) (x w_v + b_v) w_o + b_o
     x = x + f(x w_in + b_in) w_out + b_out
     outputs = x unembedding + unembedding_bias
-
 with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
 another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
 less slope |i - j| for each score; windows; sparsemax or geometric attention in place of softmax; norms of what is
-added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Layers that config.json calls an encoder are an
-nn.TransformerEncoder with its own LayerNorm. Position encodings and the scale, 1/temperature, are functions of i and n,
-computed exactly (log, exp and sqrt in float64) and rounded to float64, as weights were, then to the dtype of the model.
+added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and 1/temperature are functions
+of i and n, computed exactly (log, exp, sqrt in float64) and rounded to float64, as weights were, then to the dtype.
 """
 
 import json
@@ -69,8 +66,9 @@ class SoftHead(Parameters):
     def __init__(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str) -> None:
         super().__init__(tensors, prefix, "w_q w_k w_v w_o b_q b_k b_v")
         self.mask, self.scale, self.config = config["mask"], config["scale"], config
-        self.norm_q = norm_of(config.get("norm_q"), tensors, f"{prefix}norm_q.")
-        self.norm_k = norm_of(config.get("norm_k"), tensors, f"{prefix}norm_k.")
+        self.norm_q, self.norm_k = (
+            norm_of(config.get(one), tensors, f"{prefix}{one}.") for one in ("norm_q", "norm_k")
+        )
 
     def forward(self, y: Tensor, s: Tensor, scale: Tensor, seen: Tensor) -> Tensor:
         """Return the vectors that the head adds to the residual stream. Queries and keys read s."""
@@ -120,8 +118,7 @@ class SoftLayer(Parameters):
             y = y if self.after else self.norm_2(y)
             z = plus(y @ mlp.w_in, mlp.b_in)
             gate = z if mlp.w_gate is None else plus(y @ mlp.w_gate, mlp.b_gate)
-            hidden = activated(self.config["mlp"], gate, mlp.cap)
-            found = (hidden if mlp.w_gate is None else hidden * z) @ mlp.w_out
+            found = activated(self.config["mlp"], gate, mlp.cap) * (1.0 if mlp.w_gate is None else z) @ mlp.w_out
             x = plus(x + found, mlp.b_out) if "out_2" not in self.config else x + self.out_2(plus(found, mlp.b_out))
             x = self.norm_2(x) if self.after else x
         return x
@@ -156,15 +153,13 @@ class SoftTransformer(Parameters):
         return torch.tensor(bits).to(self.embedding)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the outputs, (words, tokens, outputs), for a result of `encode`; with "at": "mean" those of the mean
-        over the tokens, (words, 1, outputs)."""
+        """Return the outputs, (words, tokens, outputs), of a result of `encode`; of its mean (words, 1, outputs)."""
         m, first = tokens.shape[1], self.config["first"]
         i, n = range(first, first + m), m - len(self.before) - len(self.after)
         if n > self.config.get("longest", n):
             raise IndexError(f"words have at most {self.config['longest']} symbols")
         x = tokens @ self.embedding[:-1] + self.embedding[-1] if self.sets else self.embedding[tokens]
-        token = x
-        x = torch.zeros_like(x) if "positions_at" in self.config else x
+        token, x = x, torch.zeros_like(x) if "positions_at" in self.config else x
         x = x if self.positions is None else x + self.positions[torch.arange(m)]  # an error beyond the last row
         for place, functions in self.config["positions"]:
             x[:, :, place] = x[:, :, place] + self.numbers([sum(value(one, at, n) for one in functions) for at in i])
@@ -198,8 +193,7 @@ class SoftTransformer(Parameters):
         """Return the outputs that give a word's answer, (positions, outputs); config.json states the rule, "decide"."""
         start, tokens = len(self.before), self.encode(word)
         places = {"first": [start], "last": [-1], "start": [0], "mean": [0]}
-        each = list(range(start, tokens.shape[1] - len(self.after)))
-        return self(tokens)[0, places.get(self.config["at"], each)]
+        return self(tokens)[0, places.get(self.config["at"], list(range(start, tokens.shape[1] - len(self.after))))]
 
 
 def encoder_of(layers: Sequence[SoftLayer], d: int, tensors: Mapping[str, Tensor]) -> Any:
@@ -207,9 +201,7 @@ def encoder_of(layers: Sequence[SoftLayer], d: int, tensors: Mapping[str, Tensor
     made, dtype = [], tensors["embedding"].dtype
     for one in layers:
         width = 1 if one.mlp is None else one.mlp.w_in.shape[1]
-        layer: Any = nn.TransformerEncoderLayer(
-            d, 1, width, dropout=0.0, layer_norm_eps=one.norm_2.epsilon, dtype=dtype
-        )
+        layer: Any = nn.TransformerEncoderLayer(d, 1, width, 0.0, layer_norm_eps=one.norm_2.epsilon, dtype=dtype)
         with torch.no_grad():
             for parameter in layer.parameters():
                 parameter.zero_()
@@ -250,17 +242,14 @@ def sparsemax(z: Tensor) -> Tensor:
 
 
 def geometric(z: Tensor, back: bool) -> Tensor:
-    """Return P_j = 1/(1 + exp(-z_j)) times the product of 1 - P_k over the nearer keys k: with `back` those after j,
-    else those before it. A masked z is -inf, with P = 0."""
-    left = torch.sigmoid(-z)
-    left = (left.flip(-1) if back else left).cumprod(-1)
-    left = torch.cat([torch.ones_like(left[..., :1]), left[..., :-1]], -1)
-    return torch.sigmoid(z) * (left.flip(-1) if back else left)
+    """Return P_j = sigmoid(z_j) times the product of 1 - P_k over nearer keys k: with `back` those after j."""
+    z = z.flip(-1) if back else z
+    found = torch.sigmoid(z) * nn.functional.pad(torch.sigmoid(-z).cumprod(-1)[..., :-1], (1, 0), value=1.0)
+    return found.flip(-1) if back else found
 
 
 def turned(x: Tensor, frequencies: Sequence[str], interleaved: bool, amplitude: str = "1") -> Tensor:
-    """Turn pairs of coordinates, neighbours or halves, at position p by p times their frequencies, and multiply them by
-    the amplitude."""
+    """Turn pairs of coordinates, neighbours or halves, at p by p times their frequencies, times the amplitude."""
     half = len(frequencies)
     one, two = (slice(0, 2 * half, 2), slice(1, 2 * half, 2)) if interleaved else (slice(half), slice(half, 2 * half))
     places = torch.arange(x.shape[1], dtype=torch.float64)[:, None]
