@@ -44,8 +44,6 @@ from hardsim.targets.result import Word, plural
 from hardsim.targets.subject import Subject
 
 EXPRESSION = "<expression>"
-MOST_NAMED = 20
-"""The largest number of inputs, with errors that are not printed, that are named."""
 ABOUT_LANGUAGES = ("equiv", "classify")
 """The commands for which a directory stands for its regular expressions and automata, too."""
 ENDINGS = {
@@ -557,7 +555,7 @@ class Session:
         if self.remarks > MOST_REMARKS:
             note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: --json PATH writes all of them")
         if self.unprinted:
-            some, about = plural(len(self.unprinted), "more error"), enumerated(self.unprinted, MOST_NAMED)
+            some, about = plural(len(self.unprinted), "more error"), enumerated(self.unprinted)
             say(f"{some} not printed, on {about}: --json PATH writes all of them")
         raise typer.Exit(self.code)
 

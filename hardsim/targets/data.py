@@ -281,20 +281,22 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
             text = unclear[0]
             message = f"{text} has two readings: output {text} is {numbers[text]}, and as a truth it is {truths[text]}"
             raise texts[text].error(message, f"the name of an output: {' or '.join(outputs)}")
-        for known, what in ((numbers, f"a number from 0 to {len(numbers) - 1}"), (truths, A_TRUTH)):
+        kinds = (numbers, f"a number from 0 to {len(numbers) - 1}"), (truths, A_TRUTH)
+        for known, _ in kinds:
             if texts.keys() <= known.keys():
                 return lambda cell, word: known[cell.text.lower()]
+        for known, what in kinds:
             if others := [cell for text, cell in texts.items() if text not in known and cell.text]:
                 of = f"{what}, as in other rows, or names in every row: {' or '.join(outputs[:MOST_LISTED])}"
                 if len(others) < len(texts):
                     raise others[0].error(f"{others[0].text!r} is no output of the network", of)
 
-    each = external.network.readout.at == "each"
+    each, sets = external.network.readout.at == "each", predicts_tokens(external.network)
 
     def winner(cell: DataCell, word: Word) -> Any:
         text = cell.text.lower()
-        if (each and not predicts_tokens(external.network)) or cell.key.lower() not in ("", *FOR_SETS):
-            _require_one(cell, word, each)
+        if each and not (sets and cell.key.lower() in ("", *FOR_SETS)):
+            _require_one(cell, word)
         if named is not None and cell.text not in outputs and (text in numbers or text in truths):
             message = f"the label {cell.text} is no name of an output, and line {named.line} has one: {named.text}"
             one = f"names in every row: {' or '.join(outputs[:MOST_LISTED])}"
@@ -307,11 +309,11 @@ def _winner(external: External, rows: Sequence[DataRow]) -> Label:
     return winner
 
 
-def _require_one(cell: DataCell, word: Word, each: bool) -> None:
+def _require_one(cell: DataCell, word: Word) -> None:
     """Raise SourceError if a label may be a list of labels, one for each symbol: rows are judged at the end of the
     word."""
     parts = cell.text.split() if cell.items is None else cell.items
-    if each and len(parts) == len(word) > 1:
+    if len(parts) == len(word) > 1:
         message = f"{len(parts)} labels for {len(word)} symbols: a row is judged at the end of its word alone"
         hint = f"A set of answers has the key {FOR_SETS[0]} in JSON; check(against=FUNCTION) in Python judges each."
         raise cell.error(message, "the label of the last symbol", hint)

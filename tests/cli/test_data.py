@@ -152,6 +152,14 @@ def test_the_row_that_differs_from_the_others_is_named(hardsim: Cli) -> None:
             found.refused(f"data.tsv:{line}:", f"error: {wrong!r} is no output of the network", "or names in every row")
 
 
+def test_truths_may_be_spelled_in_several_ways(hardsim: Cli) -> None:
+    """Some of them are numbers of outputs, too, which say the same here."""
+    network(classifier(("no", "yes")))
+    for labels in (("1", "accept", "0"), ("true", "1", "reject")):
+        pairs = [(word, labels[2 if excess(word) < 0 else len(word) % 2]) for word in WORDS]
+        hardsim("check", "net.json", "--data", data(pairs)).clean(f"right on all {len(pairs)} labelled rows")
+
+
 def test_truths_follow_the_output_that_a_specification_says_accepts(hardsim: Cli) -> None:
     """The second output wins where there are at least as many a's as b's."""
     network(classifier(("left", "right")))
