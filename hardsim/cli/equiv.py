@@ -14,7 +14,6 @@ from hardsim.errors import InputError
 from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.options.table import Request
 from hardsim.report.equiv import line_reach, print_equiv, print_equiv_line, print_equiv_verdict
-from hardsim.report.notices import NotRun
 from hardsim.report.unused_options import equiv_unused
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.semantics import Semantics
@@ -80,10 +79,10 @@ def _several(current: Session, given: Sequence[Input]) -> None:
     if 0 not in sides:
         return
     left = sides.pop(0)
-    for number, right in sides.items():
+    current.reference = left.name
+    for right in sides.values():
         if current.over:
-            current.missed.append(NotRun(given[number].name, None))
-            continue
+            break
         with current.guard(right.name):
             result = _compared(current, left, right)
             line = partial(print_equiv_line, result=result, alphabet=left.alphabet)

@@ -273,7 +273,7 @@ printed is accepted by the first file alone.
 
 Several files are each compared with the first one: a line each, with the word on the next line, and a summary. A file
 that cannot be read is an error, and the others are compared; the exit code is the first of 4, 1, 2, 3 that occurred.
---format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message.
+--format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message,line,column.
 
 \b
 Examples:

@@ -109,8 +109,12 @@ class Session:
         """Texts of formulas that were given on the command line, by the names of these inputs."""
         self.names: list[str] = [*(request.files or []), *self.expressions]
         """Names of all inputs, in order."""
+        self.order: list[str] = self.names
+        """Names of all inputs and, in their places, of paths that stand for no input."""
         self.named = 0
         """Number of inputs, including names without a file; 0 until it is known."""
+        self.reference: str | None = None
+        """Name of the input with which `equiv` compares the others: it has no outcome of its own."""
         self.counted: str | None = None
         """Text of the last line about the results; None: a count of each verdict."""
         self.started = perf_counter()
@@ -273,11 +277,14 @@ class Session:
     def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
         """Return the names of all inputs, with directories replaced by their files; a path that stands for no input
         is reported as an error."""
-        names, before = list[str](), len(self.errors)
+        names, order = list[str](), list[str]()
         for path in paths:
+            found, before = list[str](), len(self.errors)
             with self.guard(path):
-                names += files_of(path)
-        self.names, self.named = names, len(names) + len(self.errors) - before
+                found = [*files_of(path)]
+            names += found
+            order += found if len(self.errors) == before else [path]
+        self.names, self.named, self.order = names, len(order), [*order, *self.expressions]
         return names
 
     def _compared(self, name: str) -> Alphabet | None:
@@ -605,6 +612,9 @@ class Session:
         for one in missed:
             left = self.code if self.interrupted else exit_codes.AGREED
             outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
+        places = {name: place for place, name in reversed(list(enumerate(self.order)))}
+        # Errors outside the inputs come first: without the file of --against, for example, nothing is run.
+        outcomes.sort(key=lambda one: places.get(one.input or "", -1))
         message = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: only what was finished before is listed"] if self.interrupted else []
         several = summary.several and not self.joint
@@ -614,9 +624,9 @@ class Session:
 
     def _missed(self) -> list[NotRun]:
         """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
-        if not self.over or self.command not in OPTIONS["fail_fast"].commands:
-            return self.missed if self.command == "equiv" else []
-        known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
+        if not self.over or self.joint or self.command not in OPTIONS["fail_fast"].commands:
+            return []
+        known = {self.reference, *(one.input for one in self.outcomes), *(one.input for one in self.missed)}
         names = [name for name in dict.fromkeys(self.names) if name not in known]
         if self.stopped:
             parts = [f"{plural(len(self.missed), 'regime')} of {self.missed[0].input}"] if self.missed else []

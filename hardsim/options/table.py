@@ -411,7 +411,7 @@ class Request:
         values=LANGUAGE_CLASSES,
     )("Exit with code 1 unless the language is in this class. The exit code is then about this class alone.")
     explain: bool = console("--explain", brief="classify")("Explain every class, with transformers and source.")
-    fail_fast: bool = console("--fail-fast", also=f"{JUDGING} classify")("""
+    fail_fast: bool = console("--fail-fast", also=f"{JUDGING} equiv classify")("""
         Stop after the first failure. A failure is a mismatch, bad input, or a verdict that is weaker than --require
         asks for.""")
     pin: bool = console("--pin", also="check prove")(

@@ -1,7 +1,7 @@
 """Write CSV: a header, then a row for each input and regime.
 
-The header is `input,regime,outcome,exit_code,verdict,word,message`. Fields are quoted as RFC 4180 says, lines end
-with a line feed. What does not apply is empty.
+The header is `input,regime,outcome,exit_code,verdict,word,message,line,column`, and rows are in the order of the
+inputs. Fields are quoted as RFC 4180 says, lines end with a line feed. What does not apply is empty.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import io
 from hardsim.report.outcome import Finished
 from hardsim.visible import visible
 
-HEADER = ("input", "regime", "outcome", "exit_code", "verdict", "word", "message")
-"""The columns. `outcome` is passed, failed, skipped or error; `message` is the verdict with its reach, or the error."""
+HEADER = ("input", "regime", "outcome", "exit_code", "verdict", "word", "message", "line", "column")
+"""The columns. `outcome` is passed, failed, skipped or error; `message` is the verdict with its reach, or the error;
+`line` and `column` are those of a mistake in the file, from 1, in characters."""
 
 
 def render(finished: Finished) -> str:
@@ -23,5 +24,5 @@ def render(finished: Finished) -> str:
     table.writerow(HEADER)
     for one in finished.outcomes:
         facts = one.input, one.regime, one.ending.value, one.code, one.verdict, one.word, one.message
-        table.writerow(["" if fact is None else visible(str(fact)) for fact in facts])
+        table.writerow(["" if fact is None else visible(str(fact)) for fact in [*facts, *(one.place or ("", ""))]])
     return text.getvalue()

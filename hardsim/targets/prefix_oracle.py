@@ -17,11 +17,11 @@ def prefix_oracle(subject: External) -> Any:
     oracle = subject.oracle
     if isinstance(oracle, NextSymbols | Lines):
         return oracle
-    name, decide = str(subject.against), subject.network.readout.decide
+    decide = subject.network.readout.decide
     if isinstance(oracle, Winner):
         column = _column(oracle.oracle, subject)
-        return Lines("last", decide, None, ((oracle.yes, column), (oracle.no, Negated(column))), name)
-    return Lines("last", decide, None, ((None, _column(oracle, subject)),), name)
+        return Lines("last", decide, None, ((oracle.yes, column), (oracle.no, Negated(column))))
+    return Lines("last", decide, None, ((None, _column(oracle, subject)),))
 
 
 def _column(oracle: Any, subject: External) -> ExpectedColumn:

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Cli, interrupt, written
 
 SAME, OTHER = "b | a & Y(a S b)", "O b"
-HEADER = "input,regime,outcome,exit_code,verdict,word,message\n"
+HEADER = "input,regime,outcome,exit_code,verdict,word,message,line,column\n"
 TAKEN = (
     "note: no alphabet was given, so it consists of the symbols of both: a b; --alphabet sets another one, --props auto"
 )
@@ -88,7 +88,7 @@ def test_every_format_has_the_outcome(hardsim: Cli, tmp_path: Path) -> None:
     assert json.loads(reports["json"][0])["results"][0]["verdict"] == "REFUTED"
     table = hardsim("equiv", path, "-e", OTHER, "--format", "csv").exits(1).out
     text = "REFUTED: they differ on a word of length 2, the shortest"
-    assert table == f'{HEADER}{path},,failed,1,REFUTED,bc,"{text}"\n'
+    assert table == f'{HEADER}{path},,failed,1,REFUTED,bc,"{text}",,\n'
     # An input that is no file has no place to annotate.
     found = hardsim("equiv", "-e", "a S b", "-e", "O a", "--format", "github")
     assert found.exits(1).out.startswith("::error title=hardsim equiv%3A REFUTED::<expression 1>: REFUTED")
@@ -196,6 +196,7 @@ def test_several_files_in_every_format(hardsim: Cli, tmp_path: Path) -> None:
     assert [rows[name]["exit_code"] for name in (right, wrong, missing)] == ["0", "1", "2"]
     assert rows[missing]["message"].endswith("no such file")
     assert solution not in rows
+    assert [*rows] == [right, wrong, missing]
     (suite,) = ElementTree.fromstring(hardsim("equiv", *files, "--format", "junit").exits(1).out)
     cases = {case.get("file"): [part.tag for part in case] for case in suite.findall("testcase")}
     assert cases == {right: ["properties"], wrong: ["properties", "failure"], missing: ["error"]}
@@ -205,6 +206,42 @@ def test_several_files_in_every_format(hardsim: Cli, tmp_path: Path) -> None:
     document = hardsim("equiv", *files, "--format", "json").exits(1).json
     assert [(one["input"], one["other"]) for one in document["results"]] == [(solution, right), (solution, wrong)]
     assert document["counts"]["unread"] == 1
+
+
+def test_unreadable_files_have_their_rows_and_places(hardsim: Cli, tmp_path: Path) -> None:
+    """Rows are in the order of the files; the mistake is a formula that ends after `a S`, at column 4 of line 2."""
+    solution, right, wrong, _, _, other, mistake, missing = class_of(tmp_path)
+    for files in ([solution, mistake, right, missing, wrong, other], [solution, wrong, right, other, missing, mistake]):
+        table = hardsim("equiv", *files, "--format", "csv").exits(1).out
+        rows = list(csv.DictReader(table.splitlines()))
+        assert [row["input"] for row in rows] == files[1:]
+        places = {row["input"]: (row["line"], row["column"]) for row in rows}
+        assert places == dict.fromkeys(files[1:], ("", "")) | {mistake: ("2", "4")}
+
+
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_rows_of_every_command_are_in_the_order_of_its_files(hardsim: Cli, tmp_path: Path, command: str) -> None:
+    solution, *_, mistake, missing = class_of(tmp_path)
+    requested = ["--check"] if command == "fmt" else ["--max-n", "1"]
+    table = hardsim(command, solution, mistake, missing, solution, *requested, "--format", "csv").exits(2).out
+    rows = list(csv.DictReader(table.splitlines()))
+    assert [row["input"] for row in rows] == sorted(
+        [solution, mistake, missing, solution], key=[solution, mistake, missing].index
+    )
+    assert [row["line"] for row in rows if row["input"] == mistake] == ["2"]
+
+
+def test_the_first_failure_ends_the_comparisons(hardsim: Cli, tmp_path: Path) -> None:
+    solution, right, wrong, bare, *_, missing = class_of(tmp_path)
+    found = hardsim("equiv", solution, right, wrong, bare, "--fail-fast").exits(1, "PROVED", "REFUTED").lacks(bare)
+    found.says("stopped at the first failure (--fail-fast); not run: 1 input\n")
+    document = hardsim("equiv", solution, right, wrong, bare, "--fail-fast", "--json", "-").exits(1).json
+    assert ([one["input"] for one in document["not_run"]], document["stopped"]) == ([bare], True)
+    # A file that cannot be read ends the run before anything is compared, as in `check`.
+    hardsim("equiv", solution, right, missing, bare, "--fail-fast").refused("no such file", "not run: 2 inputs\n")
+    table = hardsim("equiv", solution, right, wrong, bare, "--fail-fast", "--format", "csv").exits(1).out
+    assert [row["outcome"] for row in csv.DictReader(table.splitlines())] == ["passed", "failed", "skipped"]
+    hardsim("equiv", solution, wrong, "--fail-fast").exits(1).unsaid("not run")
 
 
 def test_expressions_beside_files_are_compared_too(hardsim: Cli) -> None:

@@ -38,7 +38,7 @@ def test_a_specification_that_fails_on_a_word_hides_no_mismatch(hardsim: Cli, fo
         1,
         "REFUTED",
         "the network is wrong on a word of length 1",
-        "not checked: x.spec: on the word a, position 1",
+        "not checked: on the word a, position 1",
         "division by 0",
     )
     assert "Error" not in found.err
@@ -58,7 +58,7 @@ def test_without_a_mismatch_the_failure_is_the_answer(hardsim: Cli, folder: Path
 def test_a_resumed_run_tells_the_same(hardsim: Cli, folder: Path) -> None:
     written(folder / "x.spec", SHARE.format(within="1/10"))
     for _ in range(2):
-        hardsim("check", "x.spec", "--max-n", "3", "--resume", "x.run").exits(1, "not checked: x.spec: on the word a")
+        hardsim("check", "x.spec", "--max-n", "3", "--resume", "x.run").exits(1, "not checked: on the word a")
 
 
 def test_eval_answers_the_other_words(hardsim: Cli, folder: Path) -> None:

@@ -121,6 +121,7 @@ class Question:
         named = self.layout.outputs or self.layout.values
         self._require_decided()
         found: list[tuple[str | None, ExpectedColumn]] = [(line.name, self._column(scope, line)) for line in named]
+        places = [line.body for line in named]
         line = self.layout.header(LANGUAGE)
         if line is not None:
             if self.decide == "value":
@@ -130,14 +131,15 @@ class Question:
         line = self.layout.header("program")
         if line is not None and self.program is not None:
             if not found:
-                found = [(None, self._own(line, self.program))]
+                found, places = [(None, self._own(line, self.program))], [line.body]
             elif not any(isinstance(column, Vector) for _, column in found):
                 message = "no line names a vector of this program, so the program has no effect"
                 raise self.layout.error(line.body, message, f"output NAME: {self.program.output}, say, or no program:")
         # with a single output the expected value is given without a name
         single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
         lines = ((None, found[0][1]),) if single else tuple(found)
-        return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
+        cited = tuple((self.layout.source, place) for place in places)
+        return Demands(Lines(self.at, self.decide, assume, lines, cited), domain, 1)
 
     def _language(self, line: FileLine, column: ExpectedColumn) -> list[tuple[str | None, ExpectedColumn]]:
         """Return what is expected of each output of a network that should accept the words of a language."""

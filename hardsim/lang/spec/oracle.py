@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
-from hardsim.errors import InputError
+from hardsim.errors import Source, SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.automata.automaton import Automaton, Word
 from hardsim.lang.batch_oracle import BatchOracle
@@ -227,14 +227,14 @@ def _whole_parts(node: ast.Node) -> Iterator[ast.Node]:
 @dataclass(frozen=True)
 class Lines(_Sent):
     """The expected outputs given by lines, each about one output: its name, or None for the only output (under argmax
-    the value itself is the name of the greatest output). Positions where `assume` does not hold are not judged. `place`
-    is the file name in errors."""
+    the value itself is the name of the greatest output). Positions where `assume` does not hold are not judged.
+    `places` are the places of the lines in their files, for errors; none for lines that are right on every word."""
 
     at: JudgedAt
     decide: Decide
     assume: ExpectedColumn | None
     lines: tuple[tuple[str | None, ExpectedColumn], ...]
-    place: str
+    places: tuple[tuple[Source, Span], ...] = ()
 
     @property
     def mean(self) -> str | None:
@@ -298,32 +298,32 @@ class Lines(_Sent):
     def _expected(self, values: tuple[Any, ...], word: Word, place: int) -> Any:
         names = self._names
         if self.decide == "value" and any(value is None for value in values):
-            message = f"the value {names[values.index(None)] or 'of the output'} is a division by 0"
-            raise self._error(word, place, message, "Use assume: to exclude the positions where it has no value.")
+            line = values.index(None)
+            message = f"the value {names[line] or 'of the output'} is a division by 0"
+            raise self._error(word, place, line, message, "Use assume: to exclude the positions where it has no value.")
         if names == [None]:
             return str(values[0]) if self.decide == "argmax" else values[0]
         if self.decide != "argmax":
             return OutputValues(tuple((str(name), value) for name, value in zip(names, values, strict=True)))
-        holding = [str(name) for name, holds in zip(names, values, strict=True) if holds]
+        holding = [line for line, holds in enumerate(values) if holds]
         if len(holding) == 1:
-            return holding[0]
-        some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
+            return str(names[holding[0]])
         hint = "Under argmax exactly one output line must be true at each judged position; assume: selects positions."
-        raise self._error(
-            word,
-            place,
-            f"{some} are {'both' if len(holding) == 2 else 'all'} true" if holding else "no output line is true",
-            hint,
-        )
+        if not holding:
+            raise self._error(word, place, 0, "no output line is true", hint)
+        some = " and ".join(f"output {names[line]}" for line in holding[:3]) + " ..." * (len(holding) > 3)
+        message = f"{some} are {'both' if len(holding) == 2 else 'all'} true"
+        raise self._error(word, place, holding[1], message, hint)
 
     @cached_property
     def _names(self) -> list[str | None]:
         return [name for name, _ in self.lines]
 
-    def _error(self, word: Word, place: int, message: str, hint: str) -> InputError:
+    def _error(self, word: Word, place: int, line: int, message: str, hint: str) -> SourceError:
+        """Return an error about a line, on a word at a position from 0."""
         position = {"first": 1, "last": len(word), "each": place + 1}[self.at]
         shown = written_word(word, tuple(dict.fromkeys(word)))
-        return InputError(f"{self.place}: on the word {shown}, position {position}, {message}", hint)
+        return SourceError(*self.places[line], f"on the word {shown}, position {position}, {message}", hint=hint)
 
 
 @dataclass(frozen=True)

@@ -84,16 +84,21 @@ def test_argmax_wants_the_output_whose_line_holds() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("output x: a\noutput y: b & Y b\n", "x.spec: on the word ab, position 2, no output line is true"),
-        ("output x: a\noutput y: a | b\n", "x.spec: on the word ab, position 1, output x and output y are both true"),
+        ("output x: a\noutput y: b & Y b\n", "x.spec:1:11: error: on the word ab, position 2, no output line is true"),
+        (
+            "output x: a\noutput y: a | b\n",
+            "x.spec:2:11: error: on the word ab, position 1, output x and output y are both true",
+        ),
+        ("output x: a\n", "x.spec:1:11: error: on the word ab, position 2, no output line is true"),
     ],
 )
 def test_argmax_needs_exactly_one_line(lines: str, message: str) -> None:
     found = demands(lines, "each", "argmax", ("x", "y"))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(SourceError) as caught:
         found.oracle(("a", "b"))
-    assert caught.value.message == message
-    assert "assume:" in caught.value.hint
+    first, _, caret, hint = str(caught.value).splitlines()
+    assert (first, caret.lstrip().startswith("^")) == (message, True)
+    assert "assume:" in hint
     assert demands(f"{lines}assume: false\n", "each", "argmax", ("x", "y")).oracle(("a", "b")) == [None, None]
 
 
@@ -113,7 +118,9 @@ def test_values_are_exact_fractions() -> None:
 
 def test_a_division_by_0_is_reported_only_where_something_is_judged() -> None:
     line = "value x: 1 / #L[b]\n"
-    with pytest.raises(InputError, match=r"x\.spec: on the word ab, position 1, the value of the output is a division"):
+    with pytest.raises(
+        InputError, match=r"x\.spec:1:10: .* word ab, position 1, the value of the output is a division"
+    ):
         demands(line, "each", "value").oracle(("a", "b"))
     assert demands(f"{line}assume: O b\n", "each", "value").oracle(("a", "b")) == [None, 1]
 
