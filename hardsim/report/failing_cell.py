@@ -77,6 +77,8 @@ def read_place(result: TraceResult) -> int | None:
     several = isinstance(result.answers.hard, tuple) or isinstance(result.answers.soft, tuple)
     if result.answers.places or several:
         return None
+    if result.model.at in ("start", "mean"):  # the mean is read at no one place
+        return 0 if result.model.at == "start" else None
     if result.model.at == "last":
         return len(result.symbols) - 1
     return None if result.model.bos else 0

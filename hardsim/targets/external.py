@@ -18,6 +18,7 @@ from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
+from hardsim.reading.readout import at_text
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.base import Target
 from hardsim.targets.claims import PrefixClaim
@@ -102,7 +103,7 @@ class External(Target):
             dimension=network.dimension,
             parameters=network.parameters,
             temperature="1",
-            at=network.readout.at,
+            at=at_text(network.readout),
             bos=bool(network.readout.before),
         )
 

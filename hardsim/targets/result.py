@@ -125,8 +125,9 @@ class ModelFacts(Record):
     """Number of non-zero parameters."""
     temperature: str
     """The temperature: an expression in n and i, or the statement that it is Theorem 26's."""
-    at: Annotated[str, one_of("first", "last", "each")] = "last"
-    """The position at which the answer is read."""
+    at: Annotated[str, one_of("first", "last", "each", "start", "mean")] = "last"
+    """The position at which the answer is read: `first` and `last` count symbols of the word, `start` is the first
+    token, `mean` the mean of all positions; the two are settings of external networks only."""
     regime: Regime | None = None
     """The regime that the network was compiled for."""
     beta: Exact | None = None
