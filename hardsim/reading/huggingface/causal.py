@@ -164,7 +164,8 @@ def _architecture(family: CausalFamily, model: StoredModel) -> str:
     elif model.nested:
         found = speaks  # a head tied to the embedding has no tensor, but then the body's tensors have a prefix
     else:
-        message = f"no tensor of a head, and no architectures: this seems to be {base}, {family.others[base]}"
+        stated_text = f"{key} is {name}" if name else f"no {key}"
+        message = f"no tensor of a head, and {stated_text}: this seems to be {base}, {family.others[base]}"
         raise settings.at(key).refusal(message, headless)
     settings.take(key, found, "the weights: the names of tensors")
     if name:

@@ -149,7 +149,8 @@ def _head(family: EncoderFamily, model: StoredModel) -> str:
         raise settings.at(key).error(f"one of {', '.join(classes)}", hint)
     found = next((head for head, tensor in family.telling.items() if model.weights.has(tensor)), None)
     if found is None:
-        raise settings.at(key).refusal("no tensor of a head that is supported, and no architectures", hint)
+        stated_text = f"{key} is {name}" if name else f"no {key}"
+        raise settings.at(key).refusal(f"no tensor of a head that is supported, and {stated_text}", hint)
     settings.take(key, family.classes + found, "the weights: the names of tensors")
     if name:
         message = f"{key} is {name}, which is not a class of transformers: read as {family.classes + found}"
