@@ -206,6 +206,7 @@ def test_a_body_alone_is_no_language_model(architectures: object) -> None:
     error = raised(
         InputError, read_gpt2, configured(bare(stored()), architectures=architectures), match="no tensor of a head"
     )
+    assert ("architectures is MyModel:" if architectures else "no architectures:") in str(error)
     assert '"architectures": ["GPT2LMHeadModel"]' in error.hint
 
 
