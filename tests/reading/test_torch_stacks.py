@@ -254,7 +254,8 @@ def test_answers_may_come_from_the_mean_or_the_first_token(tmp_path: Path) -> No
     model = hardsim.load(folder)
     word = [str(token) for token in IDS]
     assert len(model.eval(word).words[0].places) == 1
-    assert model.eval(word).model.at == "mean" and hardsim.load(folder, at="start").eval(word).model.at == "start"
+    assert model.eval(word).model.at == "mean"
+    assert hardsim.load(folder, at="start").eval(word).model.at == "start"
     assert hardsim.load(folder, at="start").eval(word).words[0].places[0].position == 0
     assert hardsim.load(folder, at="first").eval(word).model.at == "first"
     # The option --at replaces the whole setting.
