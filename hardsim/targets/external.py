@@ -18,8 +18,8 @@ from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.words import count_words, shown_word
 from hardsim.network.dense import Network
-from hardsim.reading.readout import at_text
 from hardsim.proof.shared.result import NoProof
+from hardsim.reading.readout import at_text
 from hardsim.targets.base import Target
 from hardsim.targets.claims import PrefixClaim
 from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions
