@@ -17,13 +17,16 @@ from hardsim.lang.words import check_word, read_words
 
 WORDS = ("word", "words", "text", "input", "sequence", "string", "sentence", "prefix", "tokens")
 LABELS = ("label", "labels", "output", "target", "class", "answer", "expected", "accept", "allowed", "next")
+"""Names, in lower case, of the columns and keys of words and of labels."""
 FOR_SETS = ("allowed", "next")
 """The keys of which a list is a set of answers, one of which should be given."""
-"""Names, in lower case, of the columns and keys of words and of labels."""
+NUMBERED = "input_ids"
+"""The key under which tokenizers store numbers of tokens, special ones among them: these are no words."""
 TAB, COMMA, JSON_LINES = "\t", ",", "JSON"
 FORMS = {".tsv": TAB, ".tab": TAB, ".txt": TAB, ".csv": COMMA, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES}
 """How the cells of a row are written, by the suffix of the file."""
 NAMED = f"Name the columns in the first row: one of {', '.join(WORDS)}, and one of {', '.join(LABELS)}."
+BY_NAME = f'{NUMBERED} are numbers of tokens: give symbols by name and no special tokens, as "tokens": ["a", "b"].'
 ENDING = "The ending of the name chooses what separates cells: commas in .csv, tabs in .tsv and .txt."
 EXAMPLES = {
     TAB: "a word, a tab and a label",
@@ -203,7 +206,10 @@ def _objects(source: Source) -> Iterator[DataRow]:
         members = found if isinstance(found, dict) else {}
         keys = [[key for key in members if key.lower() in known] for known in (WORDS, LABELS)]
         if any(len(some) != 1 for some in keys):
-            raise SourceError(source, line, "this line has no word with a label", EXAMPLES[JSON_LINES], NAMED_KEYS)
+            message = "this line has no word with a label"
+            raise SourceError(
+                source, line, message, EXAMPLES[JSON_LINES], BY_NAME if NUMBERED in members else NAMED_KEYS
+            )
         yield DataRow(*(_value(source, line, key, found[key]) for (key,) in keys))
 
 

@@ -113,6 +113,13 @@ def test_mistakes_have_their_place(name: str, text: str, place: str, message: st
     assert str(caught.value).startswith(f"{place}: error: {message}")
 
 
+def test_numbers_of_tokens_are_no_words() -> None:
+    with pytest.raises(SourceError, match="numbers of tokens: give symbols by name"):
+        read_rows(b'{"input_ids": [2, 0, 3], "label": 1}\n', "d.jsonl")
+    (row,) = read_rows(b'{"text": "a", "input_ids": [2, 0, 3], "label": 1}\n', "d.jsonl")
+    assert row.word.text == "a"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [

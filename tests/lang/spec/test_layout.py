@@ -64,6 +64,14 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "language: accept: source: plus: dot:\n  did you mean network:?",
         ),
         (
+            "formula: x.ltl\n",
+            "x.spec:1:1: error: unknown header key 'formula'\n"
+            "  formula: x.ltl\n  ^^^^^^^\n"
+            "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
+            "language: accept: source: plus: dot:\n"
+            "  accepted words are a line language: FORMULA, or language: @FILE.ltl",
+        ),
+        (
             "at = each\noutput x: a\n",
             "x.spec:1:4: error: a header line has a colon\n  at = each\n     ^\n  expected: at:\n  write at: each",
         ),
