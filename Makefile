@@ -11,6 +11,8 @@ CHECK_FLAGS ?=
 BOUND_FLAGS ?=
 BENCH_JSON ?= build/benchmarks.json
 BENCH_FLAGS ?=
+# The versions on which `make pythons` runs the tests.
+PYTHONS ?= 3.11 3.12 3.13 3.14
 # Number of pytest processes.
 JOBS ?= 2
 # Number of mutated networks that `make slow` proves or refutes, a fifth of them programs'. MUTANTS=5000 takes 90 minutes
@@ -46,7 +48,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test coverage lint slow sweep-external rocq bench bench-docs planted critical rocq-times precision networks docs schema format clean
+.PHONY: help check bound test coverage lint slow sweep-external rocq bench bench-docs planted critical rocq-times precision networks docs package pythons schema format clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -111,6 +113,22 @@ docs: $(DOCS) ## build the site, build/site/index.html, docs/options.md and docs
 	$(BIN)/python -m docs.editor.grammars
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
+package: $(DEV) ## build wheel and sdist in dist/, check what they have, and run the wheel in an empty environment
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	DIST=dist $(BIN)/python -m pytest -q -m slow tests/test_package.py
+
+# A command of pyenv may stand for no installed version, so each interpreter is asked for its version.
+pythons: ## run the tests on each interpreter of PYTHONS that is found, each in its own environment .venv-VERSION
+	@failed=; for version in $(PYTHONS); do \
+	  found=; for python in python$$version $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version.*/bin/python; do \
+	    test "$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" != $$version || found=$$python; \
+	  done; \
+	  if test -z "$$found"; then echo "Python $$version: not found"; continue; fi; \
+	  echo "Python $$version: $$found"; \
+	  $(MAKE) --no-print-directory PYTHON=$$found VENV=.venv-$$version test || failed="$$failed $$version"; \
+	done; test -z "$$failed" || { echo "failed on Python$$failed" >&2; exit 1; }
+
 schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, from the classes of the results
 	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
@@ -120,7 +138,7 @@ format: $(DEV) ## format the code, apply ruff's safe fixes, and format shipped f
 	$(BIN)/hardsim fmt --write formulas formulas/networks
 
 clean: ## remove .venv, builds and caches
-	rm -rf $(VENV) $(FOREIGN) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-* build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find hardsim benchmarks docs tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):

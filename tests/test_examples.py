@@ -1,8 +1,5 @@
-"""The shipped formula files are found in a source tree, in an installation, and in the wheel."""
+"""The shipped formula files are found in a source tree and in an installation."""
 
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -82,22 +79,3 @@ def test_an_unknown_example_is_refused(tmp_path: Path, name: str, hint: str) -> 
     package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
     refused = raised(InputError, examples.example_file, name, package, match="no shipped file is called")
     assert hint in refused.hint
-
-
-def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
-    package = {path for path in (ROOT / "hardsim").rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    formulas = {
-        path for path in (ROOT / "formulas").rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
-    }
-    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in formulas}
-    assert {"majority.spec", "majority/config.json", "majority/model.safetensors"} <= {
-        name.removeprefix("hardsim/formulas/networks/") for name in shipped
-    }
-    expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
-    data = {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp.lark"}
-    assert data | {"hardsim/program/ahat.schema.json"} <= expected
-    assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

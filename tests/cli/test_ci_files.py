@@ -1,12 +1,13 @@
 """The files of docs/ci and the hooks of pre-commit: their shell steps run here as the services run them."""
 
+import json
 import os
 import re
 import shutil
 import sys
+import venv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -120,14 +121,52 @@ def test_hooks_of_pre_commit(name: str, project: Path, hardsim: Cli) -> None:
     assert ("since.ltl.png" in chosen, "majority_ties.ahat.json" in chosen) == (False, name == "hardsim-check")
 
 
-def test_the_image_installs_this_directory() -> None:
+def image() -> list[tuple[str, str]]:
+    """Return the instructions of the container file with their arguments."""
     lines = (CI / "Containerfile").read_text(encoding="utf-8").splitlines()
-    told: dict[str, Any] = dict(line.split(" ", 1) for line in lines if line and line[0] != "#")
+    return [(line.partition(" ")[0], line.partition(" ")[2]) for line in lines if line and line[0] != "#"]
+
+
+def test_the_image_copies_what_an_installation_needs() -> None:
+    told = dict(image())
+    assert [name for name, _ in image()] == ["FROM", "COPY", "COPY", "COPY", "RUN", "WORKDIR", "ENTRYPOINT", "CMD"]
+    assert re.fullmatch(r"python:3\.1[1-9]-slim", told["FROM"])
     assert told["ENTRYPOINT"] == '["hardsim"]'
-    assert told["COPY"] == ". /source"
     extras = re.findall(r"/source\[(\w+)\]", told["RUN"])
     assert extras == ["fast"]
     assert "fast = [" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    version = re.fullmatch(r"python:3\.(\d+)-slim", told["FROM"])
-    assert version is not None
-    assert int(version[1]) >= 11
+    copied = [name for instruction, names in image() if instruction == "COPY" for name in names.split()[:-1]]
+    assert all((ROOT / name).exists() for name in copied)
+    assert not {*copied} & {".", "tests", "benchmarks"}
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_image_make_a_hardsim_that_checks(tmp_path: Path) -> None:
+    """The steps run in a virtual environment in place of the container, whose folders lie in `tmp_path`."""
+    root, environment = tmp_path / "root", tmp_path / "environment"
+    venv.create(environment, with_pip=True)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env["PATH"] = os.pathsep.join([str(environment / "bin"), os.environ["PATH"]])
+    folder = root
+    for instruction, arguments in image():
+        match instruction:
+            case "COPY":
+                *names, goal = arguments.split()
+                for name in names:
+                    target = root / goal.strip("/") / (name if goal.endswith("/") else "")
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    if (ROOT / name).is_dir():
+                        shutil.copytree(ROOT / name, target, ignore=shutil.ignore_patterns("__pycache__"))
+                    else:
+                        shutil.copy(ROOT / name, target)
+            case "RUN":
+                ended("sh", "-ec", arguments.replace("/source", str(root / "source")), cwd=root, env=env).exits(0)
+            case "WORKDIR":
+                folder = root / arguments.strip("/")
+                folder.mkdir()
+            case "ENTRYPOINT":
+                (program,) = json.loads(arguments)
+    assert not (root / "source").exists()
+    written(folder / "right.ltl", RIGHT)
+    ended(program, "check", "right.ltl", "--max-n", "3", cwd=folder, env=env).exits(0, "PROVED")
+    ended(program, "check", "since", "--max-n", "3", cwd=folder, env=env).exits(0, "PROVED")
