@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 
 from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.judges import HardJudge, NetworkJudge
@@ -113,9 +114,15 @@ class HardJudging(Judging):
 class OneNetworkJudging(HardJudging):
     """One network for every length, with bounds of its heads."""
 
+    def __init__(self, subject: Subject, engine: str, dps: int | None) -> None:
+        super().__init__(subject, engine, dps)
+        self.claimed = cache(partial(head_bounds, subject))
+        """The bounds of the heads at a length."""
+
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried."""
-        return [budget_length(self.subject, tally, self.engine) for _, tally in sorted(tallies.items()) if tally.words]
+        found = [tally for _, tally in sorted(tallies.items()) if tally.words]
+        return [budget_length(self.subject, tally, self.engine, self.claimed(tally.n)) for tally in found]
 
     def again(self, found: Mismatch, named: bool) -> Mismatch:
         """Return the mismatch with the digits of balls under `auto`."""
@@ -134,7 +141,7 @@ class OneNetworkJudging(HardJudging):
         # Bounds are about the specification, and an edited network differs from it.
         if tally.violation is not None or not self.subject.specified:
             return tally.violation
-        allowed = {name: head.bound for name, head in head_bounds(self.subject, tally.n).items()}
+        allowed = {name: head.bound for name, head in self.claimed(tally.n).items()}
         return exceeded_bound(allowed, self.void(tally), tally, self.engine)
 
 

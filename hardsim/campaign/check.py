@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import groupby, islice, takewhile
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from hardsim.campaign.by_target import judging_of
 from hardsim.campaign.checkpoint import Memory
@@ -70,6 +71,7 @@ WIDTH = 1e-6
 """Upper limit of the relative difference between two enclosures of a margin, where a word is run among different
 words."""
 ZERO = Fraction(0)
+W = TypeVar("W")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +263,9 @@ class Deciding:
         self.subject = subject
         self._requested = subject.decider()
         self._known: dict[Word, bool] = {}
+        numbered = subject.numbered_decider() if subject.acceptor else None
+        self.numbered = None if numbered is None else partial(_certain, numbered)
+        """Acceptance of a word given as symbol numbers; None if there is no quicker way than by symbols."""
 
     def __call__(self, word: Word) -> bool:
         if not self.subject.acceptor:
@@ -277,9 +282,14 @@ class Deciding:
 
     def _accepts(self, word: Word) -> bool:
         """Return True if a word is accepted; False if the reference or the program fails on it."""
-        with suppress(InputError):
-            return self._requested(word) is True
-        return False
+        return _certain(self._requested, word)
+
+
+def _certain(decider: Callable[[W], Any], word: W) -> bool:
+    """Return True if a word is accepted; False if the reference or the program fails on it."""
+    with suppress(InputError):
+        return decider(word) is True
+    return False
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:

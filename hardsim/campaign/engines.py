@@ -672,8 +672,7 @@ def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
 
     def bounds(head: Head, layer: int) -> HeadResult:
         # A single position has no two scores, so no gap.
-        promised = head.promised(n) if n > 1 else None
-        declared, allowed = None if promised is None else min(promised), allowed_error(subject.budget, head, n)
+        declared, allowed = head.least_promised(n) if n > 1 else None, allowed_error(subject.budget, head, n)
         paper = bound_of(subject.budget.paper_bound, head, n)
         return HeadResult(head.name, layer, head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper)
 

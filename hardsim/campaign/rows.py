@@ -11,7 +11,6 @@ from hardsim.campaign.engines import (
     MARGIN,
     SUM,
     Place,
-    head_bounds,
 )
 from hardsim.campaign.preparation import (
     LengthPlan,
@@ -29,12 +28,12 @@ from hardsim.targets.subject import Subject
 ZERO = Fraction(0)
 
 
-def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
-    """Return the report's row for one length of a network with a budget, with the errors beside its bounds."""
+def budget_length(subject: Subject, tally: Tally, engine: str, claimed: Mapping[str, HeadResult]) -> LengthResult:
+    """Return the report's row for one length of a network with a budget, with the errors beside the bounds that are
+    `claimed` of its heads (`head_bounds`)."""
     gap, numbers = settle(tally, engine)
     specified = subject.specified
     void = void_after(subject.program, tally, engine) if specified else {}
-    claimed = head_bounds(subject, tally.n)
     # The largest over the coordinates that a head writes.
     errors = {
         name: max((numbers[place] for place in tally.errors if place[0] == name), default=ZERO) for name in claimed
@@ -119,7 +118,6 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
         layers.append(LayerResult(number + 1, kind, seen.size, *steps))
         for head in layer.heads:
             rows, limit = seen.heads.get(head.name), {out: allowed.values[head.name, out] for out, _ in head.values}
-            promised = head.promised(facts.n, program.first)
             heads.append(
                 HeadResult(
                     name=head.name,
@@ -129,7 +127,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
                     error=_largest(tally, [(head.name, out) for out in limit], limit),
                     bound=max(limit.values(), default=ZERO),
                     score_gap=None if rows is None else rows.gap,
-                    declared_gap=None if promised is None else min(promised),
+                    declared_gap=head.least_promised(facts.n, program.first),
                     kind=kind_of(rows),
                     most_maxima=1 if rows is None else max(rows.most),
                     score_range=ZERO if rows is None else rows.reach,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice, product
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from hardsim.errors import InputError
 from hardsim.lang.automata.automaton import Automaton
@@ -20,6 +20,8 @@ from hardsim.lang.words import count_words
 
 Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]
+Row = TypeVar("Row", Word, bytes)
+"""A word: its symbols, or their numbers in the alphabet."""
 
 STRUCTURED_LIMIT, PAIRS = 24, 4
 """Largest numbers of structured words, and of pairs of neighbours on either side of the acceptance boundary, for
@@ -310,8 +312,19 @@ def members(
     Starting points are `seeds` of any length and all short words. Repeating a factor is how the pumping lemma makes
     longer members of a regular language, so this reaches languages that random words practically never hit.
     """
-    decide = cache(accepts)
-    starts = list(islice(filter(decide, dict.fromkeys(chain(filter(None, seeds), _short_words(alphabet)))), STARTS))
+    starts = list(islice(filter(accepts, dict.fromkeys(chain(filter(None, seeds), _short_words(alphabet)))), STARTS))
+    numbered: Callable[[bytes], bool] | None = getattr(accepts, "numbered", None)
+    if numbered is None:
+        return _stretched(starts, n, cache(accepts), rng, count)
+    # Long words of symbol numbers are cut, joined and hashed as fast as bytes are.
+    numbers = {symbol: number for number, symbol in enumerate(alphabet)}
+    rows = [bytes(map(numbers.__getitem__, word)) for word in starts]
+    found = _stretched(rows, n, cache(numbered), rng, count)
+    return [tuple(map(alphabet.__getitem__, row)) for row in found]
+
+
+def _stretched(starts: Sequence[Row], n: int, decide: Callable[[Row], bool], rng: Random, count: int) -> list[Row]:
+    """Return up to `count` distinct accepted words of length n, made from accepted words of any length."""
     found = dict.fromkeys(word for word in starts if len(word) == n)
     for _ in range(TRIES * count if starts else 0):
         if len(found) >= count:
@@ -342,7 +355,7 @@ def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
         n += 1
 
 
-def _resized(word: Word, n: int, decide: Accepts, rng: Random) -> Word:
+def _resized(word: Row, n: int, decide: Callable[[Row], bool], rng: Random) -> Row:
     """Return a word of length n made by repeating or leaving out random factors, accepted on the way where that is
     easy."""
     while len(word) != n:

@@ -56,6 +56,8 @@ class Bits:
 
     def pack(self, truth: Booleans) -> int:
         """Pack truth values, shape (words or 1, n), into an integer."""
+        if self.words == 1 and truth.shape[1] == self.n:  # the gap bit after the only word is the highest
+            return int.from_bytes(np.packbits(truth[0], bitorder="little").tobytes(), "little")
         padded = np.zeros((self.words, self.n + 1), dtype=np.bool_)
         padded[:, :-1] = truth
         return int.from_bytes(np.packbits(padded, bitorder="little").tobytes(), "little")
@@ -69,12 +71,12 @@ class Bits:
     @cached_property
     def first(self) -> int:
         """Packed truth values that are true at the first position of every word only."""
-        return self.pack(np.arange(self.n) == 0)
+        return self.pack(np.arange(self.n)[None] == 0)
 
     @cached_property
     def last(self) -> int:
         """Packed truth values that are true at the last position of every word only."""
-        return self.pack(np.arange(self.n) == self.n - 1)
+        return self.pack(np.arange(self.n)[None] == self.n - 1)
 
     @cached_property
     def every(self) -> int:
@@ -239,6 +241,13 @@ class BatchOracle:
         position that the file states."""
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         return self.truth(symbols)[:, place]
+
+    def accepts_numbered(self, numbers: bytes) -> bool:
+        """Return the truth value of one word, given as its symbol numbers in the alphabet (each below 256), at the
+        position that the file states."""
+        batch = self._run(np.frombuffer(numbers, dtype=np.uint8)[None, :])
+        place = 0 if self.file.at == "first" else len(numbers) - 1
+        return bool(batch.columns[self._root] >> place & 1)
 
     # ---- the steps ----
 

@@ -175,6 +175,17 @@ class Head:
     def promised(self, n: int, first: int = 1) -> list[Fraction] | None:
         """Return the declared score gap at positions `first` to n; None if nothing is declared. Raises InputError if
         the gap is not positive at some position. With a gap of 0, no score would be the largest."""
+        found = self._promised(n, first)
+        return found and (found if len(found) == n + 1 - first else found * (n + 1 - first))
+
+    def least_promised(self, n: int, first: int = 1) -> Fraction | None:
+        """Return the least declared score gap at positions `first` to n; None if nothing is declared. Raises InputError
+        as `promised` does."""
+        return min(self._promised(n, first) or (), default=None)
+
+    def _promised(self, n: int, first: int) -> list[Fraction] | None:
+        """Return the declared score gap at each position, or a single one if it is the same everywhere; None if nothing
+        is declared."""
         promise = self.promise
         if promise is None:
             return None
@@ -186,7 +197,7 @@ class Head:
                     f"head {self.name}: the declared gap {promise} is {value} at i = {i}, n = {n}",
                     hint="A score gap must be positive.",
                 )
-        return found if len(found) == n + 1 - first else found * (n + 1 - first)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

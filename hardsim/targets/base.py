@@ -163,6 +163,12 @@ class Target(ABC):
         """Return the function that gives the expected answer of a word, where one is known."""
         return self.oracle or (lambda word: None)
 
+    def numbered_decider(self) -> Callable[[bytes], bool] | None:
+        """Return the function that gives the expected answer of a word of symbol numbers (each below 256), where that
+        is quicker than looking its symbols up; else None."""
+        found: Callable[[bytes], bool] | None = getattr(self.oracle, "numbered", None)
+        return found
+
     def require_reference(self) -> None:  # noqa: B027
         """Require that there is something to compare the answers with. Raises InputError if there is no reference."""
 

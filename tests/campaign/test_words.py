@@ -221,6 +221,31 @@ def test_members_shrink_longer_seeds_and_ignore_rejected_ones() -> None:
     assert members(alphabet, 7, accepts, Random(0), seeds, 2) == []
 
 
+class Numbered:
+    """A language that also takes words as symbol numbers, and counts those."""
+
+    def __init__(self, name: str) -> None:
+        self.accepts, self.alphabet = LANGUAGES[name]
+        self.asked = 0
+
+    def __call__(self, word: Word) -> bool:
+        return self.accepts(word)
+
+    def numbered(self, numbers: bytes) -> bool:
+        self.asked += 1
+        return self.accepts(tuple(self.alphabet[number] for number in numbers))
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_words_given_as_numbers_change_no_choice(name: str) -> None:
+    accepts, alphabet = LANGUAGES[name]
+    numbered = Numbered(name)
+    for n in (3, 12, 30):
+        expected = members(alphabet, n, accepts, Random(7), [(alphabet[0],)], 4)
+        assert members(alphabet, n, numbered, Random(7), [(alphabet[0],)], 4) == expected
+    assert numbered.asked
+
+
 def test_short_lengths_are_exhaustive() -> None:
     plan = plan_words("ab", 6, Effort(64, 5), 0, lambda word: True)
     assert plan == WordPlan(6, 64, True, AllWords(("a", "b"), 6))

@@ -29,6 +29,8 @@ def require(file: ast.FormulaFile, n: int, most: int = 300) -> None:
     assert many.truth(symbols).tolist() == [one.truth(word) for word in words]
     for at in ("first", "last", None):
         assert many.accepts(symbols, at).tolist() == [one.accepts(word, at) for word in words]
+    numbered = [many.accepts_numbered(bytes(row)) for row in symbols.tolist()]
+    assert numbered == [one.accepts(word) for word in words]
 
 
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
@@ -53,6 +55,11 @@ def test_every_unary_operator_at_every_position(op: str) -> None:
 def test_every_binary_operator_at_every_position(op: str) -> None:
     for n in (1, 2, 5):
         require(parse_expression(f"a {op} b", ["a", "b", "c"]), n)
+
+
+def test_comparisons_that_depend_on_no_position() -> None:
+    for text in ("2 > 1", "len > 3 & a", "#[a] >= 2 S b", "len = 2 -> X a"):
+        require(parse_expression(text, ["a", "b"]), 3)
 
 
 def test_terms_beyond_machine_integers() -> None:
