@@ -328,6 +328,29 @@ class Chooser:
         return plan_of(self.subject, self.options, shard.n, self.accepts)
 
 
+@dataclass(frozen=True, slots=True)
+class Unchosen:
+    """Marker of a shard with all words of its length, which are chosen where they are judged; `done` of them were
+    tallied by an earlier run."""
+
+    done: int = 0
+
+
+class ChoosingJudge:
+    """A function object that judges a shard by the function of a `job`, and first chooses the words of an `Unchosen`
+    one."""
+
+    def __init__(self, job: Job, subject: Target, options: CheckOptions) -> None:
+        self.judge, self.choose = job.make(*job.parts), Chooser(subject, options)
+
+    def __call__(self, shard: Shard) -> tuple[LengthPlan | None, Tally]:
+        if not isinstance(shard.known, Unchosen):
+            found: tuple[LengthPlan | None, Tally] = self.judge(shard)
+            return found
+        words = tuple(islice(self.choose(shard).words, shard.known.done, None))
+        return self(Shard(shard.n, words)) if words else (None, Tally(shard.n))
+
+
 def require_affordable(subject: Target, options: CheckOptions, lengths: Iterable[int]) -> None:
     """Raise InputError if the words that are measured before the first one is run do not fit in memory. Its hint names
     the options that make them fit."""
@@ -463,11 +486,16 @@ class _Campaign:
                     yield shard
                     continue
                 done = known.get(shard.n, 0)
+                if isinstance(shard.known, Unchosen):
+                    yield replace(shard, known=Unchosen(done))
+                    continue
                 known[shard.n] = max(0, done - len(shard.words))
                 if done < len(shard.words):
                     yield Shard(shard.n, shard.words[done:]) if done else shard
 
-        with closing(self.crew.run(self.judging.job(prepared), left())) as parts:
+        # Words that the user gave may be many, and are never chosen.
+        choice = self.subject, replace(self.options, words=None)
+        with closing(self.crew.run(Job(ChoosingJudge, (self.judging.job(prepared), *choice)), left())) as parts:
             for plan, part in parts:
                 with uninterrupted():
                     # The tally, the count and the checkpoint must agree, so an interruption waits until all three are
@@ -543,6 +571,9 @@ class _Campaign:
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // max(1, n), BATCH_PAIRS // max(1, n) ** 2))
             size = min(size, self.subject.most_together(n) or size)
+            if self.options.words is None and requested(self.subject, self.options, n) <= size:
+                yield Shard(n, (), Unchosen())
+                continue
             words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)

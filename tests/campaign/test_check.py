@@ -9,9 +9,11 @@ from typing import Literal
 
 import pytest
 
-from hardsim.campaign.check import count_requested, default_workers, effort
+from hardsim.campaign.by_target import judging_of
+from hardsim.campaign.check import ChoosingJudge, Unchosen, count_requested, default_workers, effort, words_of
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort
+from hardsim.campaign.workers import Shard
 from hardsim.targets.result import ENGINES
 from tests.support.check import CheckOptions, Progress, Subject, Verdict, check_subject
 from tests.support.language import InputError, parse_arith
@@ -231,3 +233,16 @@ def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_valu
         assert all_of.unrounded == pytest.approx(min(values))
         assert any_of.unrounded == pytest.approx(max(values))
         assert none_of.unrounded == pytest.approx(1 - max(values))
+
+
+@pytest.mark.parametrize("done", [0, 3, 40])
+def test_words_chosen_where_they_are_judged_are_those_chosen_here(done: int) -> None:
+    """Where an earlier run tallied some words of a length, the rest is tallied."""
+    subject, options = since(), CheckOptions(max_n=9, exhaustive=10, samples=8)
+    words = tuple(words_of(subject, options, 9).words)[done:]
+    job = judging_of(subject, options.engine, None).job()
+    plan, tally = ChoosingJudge(job, subject, options)(Shard(9, (), Unchosen(done)))
+    assert plan is None
+    assert tally.words == len(words)
+    if words:
+        assert tally == job.make(*job.parts)(Shard(9, words))[1]

@@ -225,7 +225,8 @@ class Numbered:
     """A language that also takes words as symbol numbers, and counts those."""
 
     def __init__(self, name: str) -> None:
-        self.accepts, self.alphabet = LANGUAGES[name]
+        accepts, self.alphabet = LANGUAGES[name]
+        self.accepts: Callable[[Word], bool] = accepts
         self.asked = 0
 
     def __call__(self, word: Word) -> bool:
