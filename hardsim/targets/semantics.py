@@ -252,8 +252,8 @@ class Accepts:
 
     @property
     def numbered(self) -> Callable[[bytes], bool] | None:
-        """The same for one word, given as its symbol numbers in the alphabet, without the time to look them up; None if
-        the alphabet is not a list of at most 256 symbols, or the file has a semantics of its own."""
+        """Return the function that decides one word, given as its symbol numbers in the alphabet; None if the alphabet
+        is not a list of at most 256 symbols, or the file has a semantics of its own."""
         alphabet = self.file.alphabet
         few = not isinstance(alphabet, Valuations) and len(alphabet) <= 256
         return self._parallel.accepts_numbered if few and self.file.oracle is None else None
