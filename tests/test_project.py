@@ -25,7 +25,8 @@ from tests.support.mistakes import raised
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
     "errors", "verify", "lang", "theory", "network", "program", "hard", "compiling", "reading", "writing", "run",
-    "sharpening", "proof", "targets", "options", "campaign", "proving", "measuring", "precision", "report", "cli",
+    "sharpening", "proof", "targets", "options", "campaign", "proving", "measuring", "precision", "report", "serving",
+    "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 TOOLS = ("version", "visible", "files", "examples", "records", "kept")

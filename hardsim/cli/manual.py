@@ -594,6 +594,27 @@ Examples:
   hardsim replay report
 """
 
+SERVE = """Try formulas and programs on a page in your browser.
+
+The page is at the printed address, for this machine alone; Ctrl-C ends it. It needs the extra serve.
+
+You type a formula (.ltl), a C-RASP program (.cr) or an S-RASP program (.srasp). While you type, the page shows errors
+with their place. Then it shows the verdict, accepted and rejected words, the classes of the language, the attention
+maps of a word that you choose, and on request the smallest beta that works. Beside each answer is the command line that
+gives it: the page runs these commands. Its address bar holds all that you typed, so a copied link restores it. Ten
+lessons are a start.
+
+Each request runs in a process of its own, which has 30 seconds and 2 GiB of memory, and no files but those of the
+request. Requests to another host name and from other pages are refused. With --json the document with the address is
+written when the page is ready.
+
+\b
+Examples:
+  hardsim serve
+  hardsim serve --port 0
+  hardsim serve --json -
+"""
+
 NEW = """Write a specification for a network, with one line to complete.
 
 FILE is the folder of an external network, a file of weights, or network JSON. The specification is written to -o, by
@@ -629,6 +650,7 @@ COMMANDS = {
     "bound": Manual("Report gaps, temperatures and errors beside the theory.", BOUND),
     "report": Manual("Write the results as a web page and as LaTeX.", REPORT),
     "replay": Manual("Run a report again, and list what differs.", REPLAY),
+    "serve": Manual("Try formulas and programs on a page in your browser.", SERVE),
     "examples": Manual("List or print the shipped examples.", EXAMPLES),
     "fmt": Manual("Print a file in its canonical form.", FMT),
 }

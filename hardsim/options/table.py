@@ -47,6 +47,8 @@ CLASS_SYNONYMS = {
     "counter-free": "star-free", "fo[<,mod]": "quasi-aperiodic",
 }  # fmt: skip
 """Other names of these classes, in lower case."""
+DEFAULT_PORT = 8417
+"""Port of the page of `hardsim serve`."""
 UNIFORM_LENGTH, UNIFORM, POSITIVE = DISTRIBUTIONS = ("uniform-length", "uniform", "positive")
 """The distributions of independent random words, as `campaign.draws` has them."""
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
@@ -393,7 +395,7 @@ class Request:
         position that it names itself, whatever --at says, and nothing is proved about it.""")
     json: str | None = console(
         "--json PATH",
-        brief="check prove verify eval equiv classify show heads trace precision bound examples fmt",
+        brief="check prove verify eval equiv classify show heads trace precision bound examples fmt serve",
         also="words compile export new",
     )("Also write everything as JSON. '-' is standard output, which then has nothing else.")
     format: str = console(
@@ -416,6 +418,9 @@ class Request:
         asks for.""")
     pin: bool = console("--pin", also="check prove")(
         "Write a failing word into the file. It becomes an example of one .ltl, .srasp or .cr file."
+    )
+    port: int = console("--port N", default=DEFAULT_PORT, brief="serve", kind=kinds.PORT)(
+        "Port of the page. 0 takes one that is free."
     )
     check: bool = console("--check", brief="fmt")(
         "Only show what would change. The exit code is 1 if a file is not in its canonical form."

@@ -216,6 +216,7 @@ def _flag(value: object) -> Any:
 TEXT, PATH, FLAG = ValueKind(_text), ValueKind(_path, python="str | os.PathLike[str]"), ValueKind(_flag)
 LENGTH, COUNT, SAMPLE = (integer(*ends) for ends in ((1, LARGEST_LENGTH), (0, LARGEST_COUNT), (0, LARGEST_SAMPLE)))
 DRAWS = integer(1, LARGEST_SAMPLE)
+PORT = integer(0, 65_535)
 SEED, DIGITS, WORKERS = integer(None, None), integer(1, LARGEST_DIGITS), integer(1, LARGEST_WORKERS)
 BETA, EPSILON, TAU = (ValueKind(_rational, parse, "Number") for parse in (parse_beta, parse_epsilon, None))
 AT, METHOD = ValueKind(_text, python="At"), ValueKind(_text, python="Method")

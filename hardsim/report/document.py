@@ -33,6 +33,7 @@ from hardsim.report.automaton import AutomatonReport, WrittenAutomaton
 from hardsim.report.model_report import ModelReport
 from hardsim.report.network import NetworkReport
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
+from hardsim.report.serve import ServeResult
 from hardsim.report.summary import RunSummary
 from hardsim.version import __version__
 
@@ -64,6 +65,7 @@ Result: TypeAlias = (
     | NormReach
     | HeadsResult
     | TraceResult
+    | ServeResult
 )
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
@@ -84,6 +86,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "bound": (BoundResult, CriticalResult, NormReach),
     "fmt": (FormatResult,),
     "report": (CheckResult, ProofResult, BoundResult),
+    "serve": (ServeResult,),
 }
 """Types of the results of each command."""
 RANDOM = ("check", "bound", "export", "precision", "equiv", "heads", "report")

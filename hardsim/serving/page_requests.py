@@ -1,0 +1,89 @@
+"""Requests of the page: a text, and a command to run on it. The command line is built here from checked values; nothing
+that is typed is an option, or the name of a file.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+Action: TypeAlias = Literal["show", "check", "words", "classify", "trace", "critical"]
+Suffix: TypeAlias = Literal["ltl", "cr", "srasp"]
+Regime: TypeAlias = Literal[
+    "", "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "geometric"
+]
+NAME = "typed"
+"""Name, without suffix, of the file that has the typed text."""
+DOCUMENT = "document.json"
+"""Name of the JSON document beside it."""
+LONGEST_TEXT, LONGEST_WORD, LONGEST_BETA = 20_000, 1_000, 40
+"""Greatest numbers of characters of the typed text, of a word and of a beta."""
+GREATEST_LENGTH = 16
+"""Greatest length of words that the page may ask for."""
+OPTIONS: Mapping[Action, str] = {
+    "show": "network",
+    "check": "max_n network",
+    "words": "max_n",
+    "classify": "",
+    "trace": "network",
+    "critical": "max_n network",
+}
+"""The options that each action has: the greatest length, and those of the network."""
+
+
+class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request of the page. Decoding it raises msgspec.ValidationError if a value is none that the page may send."""
+
+    action: Action
+    suffix: Suffix
+    text: Annotated[str, Meta(max_length=LONGEST_TEXT)]
+    max_n: Annotated[int, Meta(ge=1, le=GREATEST_LENGTH)] = 6
+    regime: Regime = ""
+    beta: Annotated[str, Meta(max_length=LONGEST_BETA)] = ""
+    word: Annotated[str, Meta(max_length=LONGEST_WORD)] = ""
+    picture: Literal["maps.svg", "maps.html"] = "maps.svg"
+    """The picture that `trace` draws."""
+
+    @property
+    def file(self) -> str:
+        """Name of the file with the typed text."""
+        return f"{NAME}.{self.suffix}"
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """Names of the pictures that the command writes."""
+        return (self.picture,) if self.action == "trace" else ()
+
+    @property
+    def shown(self) -> list[str]:
+        """The arguments of `hardsim` that do the same, for the user to copy."""
+        return self._arguments(())
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments that are run: those that are shown, with a JSON document and one process."""
+        workers = ("--workers", "1") if self.action == "check" else ()
+        return self._arguments(("--json", DOCUMENT, *workers))
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same."""
+        return shlex.join(["hardsim", *self.shown])
+
+    def _arguments(self, added: tuple[str, ...]) -> list[str]:
+        name, critical = ("bound", ["--critical"]) if self.action == "critical" else (self.action, [])
+        options = OPTIONS[self.action].split()
+        found = [name, self.file, *critical]
+        if "max_n" in options:
+            found += ["--max-n", str(self.max_n)]
+        if "network" in options:
+            # One argument with its value, so that no value is read as an option.
+            found += [f"--regime={self.regime}"] * bool(self.regime) + [f"--beta={self.beta}"] * bool(self.beta)
+        found += [f"--plot={picture}" for picture in self.pictures]
+        found += added
+        # After `--` even a word that begins with a dash is a word.
+        return [*found, "--", self.word] if self.action == "trace" else found

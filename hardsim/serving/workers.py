@@ -1,0 +1,123 @@
+"""Answers to requests: each in a process of its own, which is killed when it is over its limits or nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+import msgspec
+
+from hardsim.serving.confined import PageAnswer, RequestLimits, Run, answer
+from hardsim.serving.page_requests import PageRequest
+
+TOGETHER, WAITING = 2, 16
+"""Greatest number of processes at a time, and of requests that run or wait."""
+STEP = 0.01
+"""Seconds between two looks at a process."""
+
+
+class Busy(Exception):
+    """Raised when too many requests wait already."""
+
+
+class Workers:
+    """The processes that answer requests. Each is forked from one process that has imported the `modules` and does
+    nothing else, so it starts at once and knows nothing of other requests."""
+
+    def __init__(self, run: Run, modules: Sequence[str], limits: RequestLimits) -> None:
+        self._run, self._limits = run, limits
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(list(modules))
+        self._turns = asyncio.Semaphore(TOGETHER)
+        self._waiting = 0
+
+    async def answer(self, request: PageRequest, gone: Callable[[], Awaitable[bool]]) -> PageAnswer:
+        """Return the answer to a request; `gone` says whether nobody waits for it any more. Raises Busy if too many
+        requests wait."""
+        if self._waiting >= WAITING:
+            raise Busy
+        self._waiting += 1
+        try:
+            async with self._turns:
+                # The server makes the folder, because a process that is killed cannot remove it.
+                with TemporaryDirectory(prefix="hardsim-", ignore_cleanup_errors=True) as folder:
+                    Path(folder, request.file).write_bytes(request.text.encode())
+                    return await self._watched(request, folder, gone)
+        finally:
+            self._waiting -= 1
+
+    async def _watched(self, request: PageRequest, folder: str, gone: Callable[[], Awaitable[bool]]) -> PageAnswer:
+        receiver, sender = self._context.Pipe(duplex=False)
+        given = sender, self._run, request.arguments, folder, request.pictures, self._limits
+        process = self._context.Process(target=answer, args=given, daemon=True)
+        with receiver:
+            with _without_main():
+                process.start()
+            sender.close()  # else the end of the process would not end the pipe
+            try:
+                return await self._received(receiver, process.is_alive, gone)
+            finally:
+                process.kill()
+                process.join()
+                process.close()
+
+    async def _received(
+        self, receiver: Connection, alive: Callable[[], bool], gone: Callable[[], Awaitable[bool]]
+    ) -> PageAnswer:
+        """Return what a process sends, or the limit that ended it."""
+        seconds, end = self._limits.seconds, time.monotonic() + self._limits.seconds
+        late = f"The request took longer than {seconds:g} seconds."
+        while not receiver.poll():
+            if time.monotonic() > end or await gone():
+                return _stopped(late)
+            # It may have sent its answer and ended between the two looks.
+            if not alive() and not receiver.poll():
+                return _stopped("The process ended early: the request needed too much time or memory.")
+            await asyncio.sleep(STEP)
+        try:
+            return msgspec.json.decode(receiver.recv_bytes(self._most), type=PageAnswer)
+        except EOFError:
+            return _stopped("The process ended early: the request needed too much time or memory.")
+        except OSError:
+            return _stopped(f"The answer has more than {self._most >> 10:,} KiB.")
+
+    @property
+    def _most(self) -> int:
+        """Greatest number of bytes of an answer."""
+        return 4 * self._limits.written
+
+
+def _stopped(reason: str) -> PageAnswer:
+    return PageAnswer(None, msgspec.Raw(b"null"), "", "", {}, reason)
+
+
+def started() -> None:
+    """Start the process from which the others are forked, so that it imports while the page is opened."""
+    os.environ["PYTHONSAFEPATH"] = "1"  # it imports nothing from the directory in which the command was given
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it inherits that: Ctrl-C while it imports is the server's
+    try:
+        with _without_main():
+            forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main program, which new processes would otherwise run again under another name."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
