@@ -585,10 +585,10 @@ class SoftEngine:
         self.subject, self.network, self.engine = subject, network, engine
         watched = Watched(program, network, streams=budget is None)
         if engine == FLOAT64:
-            network.require_no_norms("certified float64", "Use --engine auto or ball: exact rationals and balls.")
+            network.require_plain("certified float64", "Use --engine auto or ball: exact rationals and balls.")
         used = subject.arithmetic(engine)
         self.words = WordEngine(subject, network, watched, BALL if used in (AUTO, FLOAT64) else used, dps)
-        floats = used in (AUTO, FLOAT64) and not network.normed
+        floats = used in (AUTO, FLOAT64) and not network.normed and network.rounding is None
         self.floats = FloatEngine(subject, network, watched) if floats else None
         self._program, self._budget = program, budget
         self._allowed: dict[int, dict[Place, float]] = {}

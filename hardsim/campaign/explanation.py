@@ -18,6 +18,7 @@ from hardsim.campaign.evaluate import judge_of
 from hardsim.campaign.judges import HardJudge
 from hardsim.campaign.result import CheckResult, Mapped, Mismatch, Parting, Shown, Verdict
 from hardsim.campaign.words import enumerate_words, structured_words
+from hardsim.compiling.from_ltl.rounded import rounding_of
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.crasp.crasp_parser import CraspLayout
@@ -200,6 +201,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--tau"] = None if budget.temperature == regime.temperature else str(budget.temperature)
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
         read_at = "last" if alone else FormulaLayout(file.source).value("at") or "last"
+        options["--rounding"] = rounding_of(subject.program)
         # an expression is printed in the default dialect
         options["--dialect"] = None if subject.name == EXPRESSION else file.dialect
         if file.oracle is not None and CraspLayout(file.source).header("alphabet") is None:

@@ -199,7 +199,7 @@ class BatchHard:
     changes."""
 
     def __init__(self, program: Program) -> None:
-        program.require_no_norms("exact hard attention bit by bit")
+        program.require_plain("exact hard attention bit by bit")
         self.program = program
         self._number = Numbering(program.alphabet)
         self._static = _static_names(program)

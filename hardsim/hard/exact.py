@@ -27,6 +27,7 @@ from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.columns import PositionFunction
 from hardsim.network.integers import SAFE, Exact, combination
 from hardsim.network.numbers import ONE, Rational, plain
+from hardsim.network.rounding import RoundingMode
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 
 Word = Sequence[str]
@@ -102,10 +103,12 @@ class ExactModel:
             if layer.norm_1 is not None:
                 found.attended, rational = self._normalized(found.attended, layer.norm_1)
                 self._require(rational or _homogeneous(layer))
+            found.attended = self._rounded(found.attended)
             columns = self._feed_forward(layer, found)
             if layer.norm_2 is not None:
                 columns, known = self._normalized(columns, layer.norm_2)
                 rational = known and (rational or layer.norm_2 == 0)
+            columns = self._rounded(columns)
             found.columns = columns
             trace.layers.append(found)
         self._require(rational or (self.program.threshold == 0 and not self.program.maps))
@@ -119,6 +122,23 @@ class ExactModel:
                 "Add coordinates that are always 0 until (sum of squares)/d is the square of a rational. Without that,"
             )
             raise InputError(message, f"{hint} only relus without biases, and a last comparison with 0, may read it.")
+
+    def _rounded(self, columns: Columns) -> Columns:
+        """Return all coordinates as the program rounds them: integers over 2^bits."""
+        rounding = self.program.rounding
+        if rounding is None:
+            return columns
+        found, size = dict(columns), 1 << rounding.bits
+        for name, column in columns.items():
+            if size % column.unit:
+                # Python's integers: machine integers may overflow.
+                scaled = column.whole.astype(object) * size
+                down = scaled // column.unit
+                if rounding.mode is RoundingMode.NEAREST:
+                    twice = 2 * (scaled - down * column.unit)
+                    down = down + ((twice > column.unit) | ((twice == column.unit) & (down % 2 == 1)))
+                found[name] = Exact.of(down, size, 1)
+        return found
 
     def _normalized(self, columns: Columns, epsilon: Fraction) -> tuple[Columns, bool]:
         """Return all coordinates after a norm, and True if all roots are rational. Raises InputError if a row of equal

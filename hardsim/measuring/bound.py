@@ -405,7 +405,7 @@ def bound_subject(subject: Subject, gap: bool = False, epsilon: Fraction | None 
     if not isinstance(sharpness, OneNetwork):
         if not gap:
             hint = "Add --gap, for score gaps alone; `hardsim check` runs words."
-            program.require_no_norms("Theorem 26, which bounds how errors grow from layer to layer,", hint)
+            program.require_plain("Theorem 26, which bounds how errors grow from layer to layer,", hint)
         # Score gaps depend on no temperature, and for networks with norms Theorem 26 gives none.
         gaps = GivenTemperature(Arith.of(1), epsilon)
         subject = replace(subject, sharpness=gaps if program.normed else replace(sharpness, epsilon=epsilon))

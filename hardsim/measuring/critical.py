@@ -201,7 +201,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     if the temperature is not positive somewhere; or if a formula's network is not the one that the specification
     gives."""
     hint = "Leave out --critical; `hardsim bound` alone shows what is known of the network."
-    subject.program.require_no_norms("--critical, which looks for the least beta of heads that have scores,", hint)
+    subject.program.require_plain("--critical, which looks for the least beta of heads that have scores,", hint)
     search = _search(subject)
     lengths = search.lengths(max_n)
     rows: list[Bracket] = []

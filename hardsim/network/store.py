@@ -7,6 +7,7 @@ every shape, index, rational and name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -21,6 +22,7 @@ from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column, real_value
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, shown
+from hardsim.network.rounding import Rounding, RoundingMode
 from hardsim.network.transformer import (
     AttentionHead,
     FeedForward,
@@ -176,6 +178,8 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
         "weighting": model.weighting.value,
         "temperature": schedule_json(model.temperature),
     }
+    if model.rounding is not None:
+        data["rounding"] = str(model.rounding)
     if model.threshold is not None:
         data |= {"threshold": str(model.threshold), "reading": model.reading}
     return data
@@ -204,6 +208,7 @@ def read_transformer(data: Reader, users: Users | None = None, hard: bool = Fals
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=read_reading(data),
         weighting=weighting,
+        rounding=read_rounding(data),
     )
     # Reports refer to heads by name, so each needs a name of its own.
     names_of_heads = [head.name for head in model.heads]
@@ -269,6 +274,16 @@ def read_weighting(data: Reader) -> SoftWeighting:
     if not data.has("weighting"):
         return SoftWeighting.SOFTMAX
     return data.field("weighting").choice(SoftWeighting, ", ".join(one.value for one in SoftWeighting))
+
+
+def read_rounding(data: Reader) -> Rounding | None:
+    """Read the rounding of a network or program, such as floor:8; None where there is none."""
+    if not data.has("rounding"):
+        return None
+    mode, _, bits = data.field("rounding").text().partition(":")
+    if mode not in [one.value for one in RoundingMode] or not re.fullmatch("[0-9]{1,3}", bits):
+        raise data.field("rounding").error("floor:P or nearest:P, for multiples of 2^-P (P of at most 3 digits)")
+    return Rounding(RoundingMode(mode), int(bits))
 
 
 def read_names(data: Reader) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ clip(z) = relu(z) - relu(z - 1) = min(max(z, 0), 1). Only PE and tau are functio
 network with a beginning of sequence also has a position 0, which every query sees.
 A layer may normalize after its sums (post-norm): N(c_i) in place of c_i, N(y_i) in place of y_i, or both, where
 N(x) = (x - mean) / sqrt(variance + epsilon) over the d coordinates, with divisor d (LayerNorm without gain and bias).
+A network with a `rounding` rounds c_i and y_i to multiples of a power of two; its heads take means, so that all values
+are rational.
 
 The word is accepted iff coordinate `output` at the reading position is exactly 1 and rejected iff it is exactly 0;
 anything between is undecided. With a `threshold`, a word is accepted iff the output is above it and rejected iff the
@@ -36,6 +38,7 @@ from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.network.rounding import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,7 +227,17 @@ def require_order(name: str, mask: Mask, scores: bool, bos: bool) -> None:
         raise InputError(message, "Use softmax or sparsemax for networks that count.")
 
 
-NORMED_HINT = "`check`, `eval` and `trace` run such a network, in exact rationals and in ball arithmetic."
+def require_rational(rounding: Rounding | None, normed: bool, scored: Sequence[str], encodings: Sequence[Any]) -> None:
+    """Require that a network which rounds has rational values alone: no norms, no heads with scores (`scored` are
+    their names) and no position encodings. Raises InputError if it has any of these."""
+    if rounding is None or not (normed or scored or encodings):
+        return
+    what = "layer norms" if normed else f"scores in head {scored[0]}" if scored else "position encodings"
+    message = f"a network that rounds its values ({rounding}) has {what}, and only means of rationals are rounded"
+    raise InputError(message, "Leave out the rounding, or keep heads without scores, norms and encodings.")
+
+
+PLAIN_HINT = "`check`, `eval` and `trace` run such a network, in exact rationals and in ball arithmetic."
 
 
 class Placed:
@@ -236,17 +249,20 @@ class Placed:
     """The position at which the output is read: 1 (`first`) or n (`last`)."""
     layers: tuple[Any, ...]
     """The layers, each with `norm_1` and `norm_2`."""
+    rounding: Rounding | None
+    """The rounding of the stream after each sublayer; None where nothing is rounded."""
 
     @property
     def normed(self) -> bool:
         """True if some layer normalizes."""
         return any(norm is not None for layer in self.layers for norm in (layer.norm_1, layer.norm_2))
 
-    def require_no_norms(self, what: str, hint: str = "") -> None:
-        """Require that no layer normalizes, for a computation that does not know norms. Raises InputError, which names
-        the computation (`what`), if one does."""
-        if self.normed:
-            raise InputError(f"{what} does not cover networks with layer norms", hint or NORMED_HINT)
+    def require_plain(self, what: str, hint: str = "") -> None:
+        """Require that no layer normalizes or rounds, for a computation that knows sums alone. Raises InputError, which
+        names the computation (`what`), if one does."""
+        if self.normed or self.rounding is not None:
+            other = "layer norms" if self.normed else f"rounding ({self.rounding})"
+            raise InputError(f"{what} does not cover networks with {other}", hint or PLAIN_HINT)
 
     @property
     def first(self) -> int:
@@ -329,9 +345,12 @@ class Transformer(Placed):
     threshold: Rational | None = None
     reading: Literal["first", "last"] = "last"
     weighting: SoftWeighting = SoftWeighting.SOFTMAX
+    rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError if the weighting is geometric, and a head takes means or has no order of positions."""
+        """Raise InputError if the weighting is geometric, and a head takes means or has no order of positions; or if
+        numbers are rounded that need not be rational."""
+        require_rational(self.rounding, self.normed, [head.name for head in self.heads if head.scores], self.encodings)
         if self.weighting is SoftWeighting.GEOMETRIC:
             for head in self.heads:
                 require_order(head.name, head.mask, bool(head.scores), self.bos)

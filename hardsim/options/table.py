@@ -30,7 +30,8 @@ ENGINES = ("auto", "float64", "ball", "mpmath")
 WEIGHTINGS = ("softmax", "sparsemax", "geometric")
 """The weightings of attention, as `network.transformer.SoftWeighting` has them."""
 REGIMES = (
-    "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "geometric", ALL,
+    "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "rounded", "geometric",
+    ALL,
 )  # fmt: skip
 """The ways to make attention sharp, as `program.regimes.NAMED` has them, and the word for all of them."""
 TEXT, JSON = "text", "json"
@@ -56,12 +57,12 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 
 # ---- groups of commands and of fields ----
 
-MODEL = "regime beta tau weighting at single_head counting"
+MODEL = "regime beta tau weighting rounding at single_head counting"
 TRIED = "max_n exhaustive samples seed"
 DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group."""
-COMPILED = "regime beta tau weighting single_head counting epsilon"
+COMPILED = "regime beta tau weighting rounding single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file with a proof, each with a description of the file."""
@@ -228,8 +229,8 @@ class Request:
         values=REGIMES,
     )("""
         How softmax is made sharp; all means every way. The ways are temperature (the default), position,
-        causal-temperature, causal-position, and for counts layer-norm, which needs none; none is plain softmax,
-        right up to a length that grows with beta; geometric is no softmax (see --weighting).""")
+        causal-temperature, causal-position, and for counts layer-norm and rounded, which need none; none is plain
+        softmax, right up to a length that grows with beta; geometric is no softmax (see --weighting).""")
     beta: Fraction | None = option("--beta B", also=ASKING, kind=kinds.BETA)("""
         Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, or more if a comparison adds
         up many look-ups; proved sharp enough).""")
@@ -239,6 +240,9 @@ class Request:
     weighting: str | None = option("--weighting NAME", also=ASKING, values=WEIGHTINGS, kind=one_of(WEIGHTINGS))("""
         How scores become weights: softmax (the default); sparsemax, which is hard attention up to a temperature; or
         geometric: the nearest position first, without position encodings (a regime of its own).""")
+    rounding: Any = option("--rounding MODE:P", also=ASKING, kind=kinds.ROUNDING)("""
+        Rounding to multiples of 2^-P after each sublayer, in regime rounded: floor:P (down; the default is floor:8),
+        nearest:P, or biased:P (to the nearest, with half a unit subtracted before).""")
     epsilon: Fraction | None = option("--epsilon E", also=ASKING, kind=kinds.EPSILON)("""
         For hard-attention models and programs: the error for which Theorem 26 gives the temperature (default: half the
         least distance of an output from the threshold, at most 1/4).""")
@@ -435,7 +439,7 @@ class Request:
         position, the counting or the engine is unknown; SourceError if the temperature is no expression."""
         from hardsim.lang.arith import parse_arith
         from hardsim.network.transformer import SoftWeighting
-        from hardsim.program.regimes import EVERY, GEOMETRIC, NAMED
+        from hardsim.program.regimes import EVERY, GEOMETRIC, NAMED, ROUNDED
         from hardsim.targets.base import ModelOptions
 
         if self.regime is not None and self.regime not in (ALL, *NAMED):
@@ -456,9 +460,11 @@ class Request:
         if self.regime == ALL and self.weighting == GEOMETRIC.name:
             regimes = (GEOMETRIC.name,)
         weighting = None if self.weighting is None else SoftWeighting(self.weighting)
+        own = {} if self.rounding is None else {ROUNDED.name: self.rounding}
+        rounding = [own.get(regime or "") if self.regime == ALL else self.rounding for regime in regimes]
         return [
-            ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting)
-            for regime in regimes
+            ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting, rounded)
+            for regime, rounded in zip(regimes, rounding, strict=True)
         ]
 
     def given(self, options: str, command: str = "") -> str:
@@ -487,6 +493,7 @@ class Request:
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,
+            "--rounding": self.rounding is not None,
         }
         named = ", ".join(name for name, applies in given_options.items() if applies)
         message = "the temperature of a hard-attention model is that of Theorem 26 (--epsilon), or yours (--tau)"

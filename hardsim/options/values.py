@@ -12,9 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite, isnan, log2
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardsim.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from hardsim.compiling.from_ltl.rounded import RoundedMeans
 
 LARGEST_LENGTH = 100_000
 LARGEST_COUNT = 10**9
@@ -24,6 +27,9 @@ LARGEST_DIGITS = 100_000
 """Largest number of decimal digits. With more digits, a single exponential takes seconds."""
 LARGEST_BETA = 1_000_000
 """Largest beta. Errors shrink like exp(-beta/2), so beyond this they have more digits than can be computed with."""
+MOST_PLACES = 256
+"""Largest number of binary places that values are rounded to. It is that of float64's exponents, and more, and keeps
+integers small."""
 LARGEST_WORKERS = 256
 LONGEST_NUMBER = 1000
 MOST_BITS = int(LONGEST_NUMBER * log2(10))
@@ -76,6 +82,20 @@ def parse_beta(text: str) -> Fraction:
     else:
         return Fraction(text)
     raise InputError(wrong, "Write a positive number such as 4, 7/2 or 3.9.")
+
+
+def parse_rounding(text: str) -> RoundedMeans:
+    """Return the rounding that a text such as floor:8 names. Raise InputError for any other text."""
+    from hardsim.compiling.from_ltl.rounded import RoundedMeans
+    from hardsim.network.rounding import Rounding, RoundingMode
+
+    mode, _, bits = text.partition(":")
+    biased = mode == "biased"
+    if mode not in (*RoundingMode, "biased") or not (bits.isascii() and bits.isdigit()):
+        raise InputError(f"{text[:40]!r} is no rounding", "Write floor:P, nearest:P or biased:P, such as floor:8.")
+    if len(bits) > 4 or int(bits) > MOST_PLACES:
+        raise InputError(f"{text[:40]!r} has more than {MOST_PLACES} binary places", f"Write at most {MOST_PLACES}.")
+    return RoundedMeans(Rounding(RoundingMode.NEAREST if biased else RoundingMode(mode), int(bits)), biased)
 
 
 def parse_epsilon(text: str) -> Fraction:
@@ -219,4 +239,5 @@ DRAWS = integer(1, LARGEST_SAMPLE)
 PORT = integer(0, 65_535)
 SEED, DIGITS, WORKERS = integer(None, None), integer(1, LARGEST_DIGITS), integer(1, LARGEST_WORKERS)
 BETA, EPSILON, TAU = (ValueKind(_rational, parse, "Number") for parse in (parse_beta, parse_epsilon, None))
+ROUNDING = ValueKind(_text, parse_rounding, "str")
 AT, METHOD = ValueKind(_text, python="At"), ValueKind(_text, python="Method")

@@ -254,6 +254,8 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
     of all words of a length."""
     if model.normed:
         raise NotProved("bounds for all words of a length do not cover layer norms")
+    if model.rounding is not None:
+        raise NotProved("bounds for all words of a length do not cover rounding")
     # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
     if not general.proved:

@@ -70,6 +70,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
         threshold=program.threshold,
         reading=program.reading,
         weighting=program.weighting,
+        rounding=program.rounding,
     )
 
 

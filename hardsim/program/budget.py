@@ -28,7 +28,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.reals import exponential, lower
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Kind, Program
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, REGIMES, STEPS
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, NAMED, REGIMES, STEPS
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
@@ -134,16 +134,17 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     temperature, or if tau depends on a variable that the regime does not have."""
     regime, weighting = NAMED[program.regime], program.weighting
     default = BETAS[weighting]
-    if beta is not None and regime is LAYER_NORM:
+    if beta is not None and regime in MEANS:
         message = f"heads of regime '{regime.name}' have no scores, so --beta does not apply"
-        raise InputError(message, "Leave out --beta; --norm-epsilon is the number that limits this regime.")
+        limit = "--norm-epsilon is the number" if regime is LAYER_NORM else "--rounding is the option"
+        raise InputError(message, f"Leave out --beta; {limit} that limits this regime.")
     if beta is not None and beta <= 0:
         raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {default}.")
     if tau is not None and regime.variable is None:
         able = ", ".join(name for name, other in REGIMES.items() if other.variable)
         raise InputError(
             f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
-            hint=f"Use {'--beta here, or ' * (regime is not LAYER_NORM)}--tau in one of the regimes {able}.",
+            hint=f"Use {'--beta here, or ' * (regime not in MEANS)}--tau in one of the regimes {able}.",
         )
     if tau is not None and (external := sorted(tau.variables - {regime.variable})):
         reason = "does not know n" if external == ["n"] else "has one temperature for the whole word"

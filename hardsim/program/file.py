@@ -211,6 +211,7 @@ def program_json(program: Program) -> dict[str, Any]:
         outputs=dict(program.outputs) or None,
         integers=program.integers or None,
         meanings=dict(program.meanings) or None,
+        rounding=None if program.rounding is None else str(program.rounding),
     )
 
 
@@ -252,7 +253,7 @@ def read_program(
     With `once`, each coordinate is written in one place only and read only after it, so that its name has one meaning.
     Compilers write such programs. Raises InputError, naming the place, what was expected and what was found."""
     data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
-              "threshold", "reading", "outputs", "integers", "meanings")  # fmt: skip
+              "threshold", "reading", "outputs", "integers", "meanings", "rounding")  # fmt: skip
     if data.has("temperature"):
         # Version 1 repeated the regime's temperature here: it is checked and not used.
         data.field("temperature").arith()
@@ -281,6 +282,7 @@ def read_program(
         regime=data.field("regime").text() if data.has("regime") else "",
         meanings={name: item.text() for name, item in data.field("meanings").members()} if data.has("meanings") else {},
         weighting=weighting,
+        rounding=store.read_rounding(data),
     )
 
 

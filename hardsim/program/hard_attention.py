@@ -20,7 +20,8 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Alphabet, Symbols
 from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import ONE, Mask, Rational, plain
-from hardsim.network.transformer import Placed, SoftWeighting
+from hardsim.network.rounding import Rounding
+from hardsim.network.transformer import Placed, SoftWeighting, require_rational
 
 
 class Kind(StrEnum):
@@ -277,6 +278,7 @@ class Program(Placed, Keeping):
     """Descriptions for readers: the subformula whose value a coordinate holds."""
     weighting: SoftWeighting = SoftWeighting.SOFTMAX
     """The weighting of the network that is compared with hard attention."""
+    rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
         if not self.coordinates:
@@ -287,6 +289,8 @@ class Program(Placed, Keeping):
         if self.normed and ONE in self.coordinates:
             message = "a program with layer norms has a coordinate named 1, which norms would change"
             raise InputError(message, "Give that coordinate another name; only the bias of a hidden unit is called 1.")
+        scored = [head.name for head in self.heads if not head.uniform]
+        require_rational(self.rounding, self.normed, scored, self.encodings)
 
     @property
     def heads(self) -> tuple[Head, ...]:

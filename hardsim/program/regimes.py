@@ -181,11 +181,18 @@ PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
 """The regimes above that the theory proves correct."""
 LAYER_NORM = Regime(
     "layer-norm",
-    "layer norm (ours)",
     "plain softmax, no position encodings but a beginning of sequence; layer norms make means Booleans (counts only)",
 )
 """The regime whose heads have no scores: they take means, and a norm after each layer makes numbers of any size
 Booleans (see `compiling.from_ltl.layer_norm`). None of the attributes about scores matters."""
+ROUNDED = Regime(
+    "rounded",
+    "plain softmax, no position encodings but a beginning of sequence; rounding makes means Booleans (counts only)",
+)
+"""The regime whose heads take means, which rounding after each sublayer makes Booleans (see
+`compiling.from_ltl.rounded`)."""
+MEANS = (LAYER_NORM, ROUNDED)
+"""The regimes whose heads have no scores."""
 GEOMETRIC = Regime(
     "geometric",
     "geometric attention, the nearest position first, at temperature 1/log(4 n): no position encodings (no counts)",
@@ -200,9 +207,9 @@ GEOMETRIC = Regime(
 STEPS = expression("1/log(4)")
 """The temperature of geometric attention if every head reads the nearest visible position, whatever is there. The error
 of such a head is then 1/5. At 1/log(3) it is 1/4: right as well, but without room for rounded arithmetic."""
-NAMED = REGIMES | {one.name: one for one in (LAYER_NORM, GEOMETRIC)}
+NAMED = REGIMES | {one.name: one for one in (*MEANS, GEOMETRIC)}
 """All regimes by name."""
-EVERY = (*PROVEN, LAYER_NORM.name)
+EVERY = (*PROVEN, *(one.name for one in MEANS))
 """The regimes that `--regime all` means: those that are right at every length."""
 
 

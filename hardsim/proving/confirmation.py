@@ -152,7 +152,7 @@ class _Words:
             wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
         self.weight = (len(program.heads) + len(program.layers)) * (2 if heads_only else 1) + wide
         # Without float64 every word is run by itself.
-        self.alone = subject.program.weighting is not SoftWeighting.SOFTMAX or subject.program.normed
+        self.alone = subject.program.weighting is not SoftWeighting.SOFTMAX or subject.scoreless
         self.each, self.balls = (ALONE, MOST * LONGEST_ALONE) if self.alone else (1, IN_BALLS)
         self.wrong: Mismatch | None = None
 

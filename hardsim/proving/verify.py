@@ -310,6 +310,7 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     claim = subject.prover()
     if not isinstance(claim, HeadsClaim):
         raise Rejected("the certificate is about a formula, not about a program or a model")
+    require(subject.model.rounding is None, f"no certificate is about a network that rounds its values, as {name} does")
     if subject.model.normed:
         network = normed_network_json(subject.model)
     else:

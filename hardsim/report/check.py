@@ -36,6 +36,7 @@ from hardsim.campaign.result import (
 )
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_word
+from hardsim.network.rounding import RoundingMode
 from hardsim.options.table import ALL
 from hardsim.program.regimes import DEFAULT_REGIME, NAMED
 from hardsim.records import NOTHING, short
@@ -181,6 +182,7 @@ def model_line(facts: ModelFacts) -> str:
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
     parts += [plural(facts.heads, "head"), f"dimension {facts.dimension}", plural(facts.parameters, "parameter")]
     parts += [] if facts.weighting == "softmax" else [facts.weighting]
+    parts += [] if facts.rounding is None else [f"rounding {facts.rounding}"]
     parts += ["with a beginning of sequence"] if facts.bos else []
     parts += [f"ties broken in {', '.join(facts.ties_broken)}"] if facts.ties_broken else []
     return ", ".join(parts)
@@ -512,6 +514,11 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
     if not model.specified:
         return (
             "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
+        )
+    if mismatch.hard_differs and model.rounding is not None and model.rounding.startswith(RoundingMode.NEAREST):
+        return (
+            "Next: rounding to the nearest multiple makes small negative sums 0; round down (--rounding floor:P), or "
+            "subtract half a unit before (--rounding biased:P)."
         )
     if mismatch.hard_differs and own:
         return f"Next: hard attention itself disagrees with the {what}: this is a defect of hardsim, please report it."

@@ -199,7 +199,7 @@ class ModelReport(SubjectRecord):
         """Meaning of each coordinate of the core: letters, and coordinates that layers write."""
         program = self.subject.program
         # Under norms the embedding has a number other than 0 for every symbol: names and meanings say more.
-        shown = () if program.normed else program.letters
+        shown = [one for one in program.letters if not program.normed and one.name not in program.meanings]
         letters = [(one.name, where_held(one.symbols, program.alphabet)) for one in shown]
         return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
 
@@ -269,7 +269,7 @@ def describe(
     if subject.regime is None:
         return ModelReport(subject, tuple(warnings), {}, (), automaton)
     # First, because this holds the temperature positive; the bounds divide by it.
-    digits = {} if subject.model.normed else {n: digits_needed(subject.model, n) for n in lengths}
+    digits = {} if subject.scoreless else {n: digits_needed(subject.model, n) for n in lengths}
     precision = tuple(Precision(n, needed) for n, needed in digits.items())
     return ModelReport(subject, tuple(warnings), {n: head_bounds(subject, n) for n in lengths}, precision, automaton)
 
@@ -358,6 +358,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
         ("automaton", None if size is None else size.reason or f"minimal, {plural(size.states or 0, 'state')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
+        ("rounding", None if program.rounding is None else f"{program.rounding.text}, after each sublayer"),
         ("beta", None if facts.beta is None else f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", _encodings(report) or None),
         ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision) or None),

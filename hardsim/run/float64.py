@@ -100,7 +100,7 @@ class FloatForward:
     the length changes."""
 
     def __init__(self, model: Transformer) -> None:
-        model.require_no_norms("certified float64", "Use --engine auto or ball: exact rationals and ball arithmetic.")
+        model.require_plain("certified float64", "Use --engine auto or ball: exact rationals and ball arithmetic.")
         model.require_softmax("certified float64")
         self.model = model
         self._at: Prepared | None = None

@@ -106,10 +106,12 @@ class Forward(Generic[T]):
             self._attention(number, layer, heads, trace)
             if layer.norm_1 is not None:
                 trace.columns = self._normalized(trace.columns, layer.norm_1)
+            trace.columns = self._rounded(trace.columns)
             attended = list(trace.columns)
             self._feed_forward(number, layer.ffn, trace)
             if layer.norm_2 is not None:
                 trace.columns = self._normalized(trace.columns, layer.norm_2)
+            trace.columns = self._rounded(trace.columns)
             trace.layers.append((attended, list(trace.columns)))
         return trace
 
@@ -213,6 +215,19 @@ class Forward(Generic[T]):
         if is_exact(value):
             return min(max(value, 0), 1) if unit.clip else max(value, 0)
         return self.arithmetic.clip(value) if unit.clip else self.arithmetic.relu(value)
+
+    def _rounded(self, columns: list[Column]) -> list[Column]:
+        """Return all coordinates as the network rounds them."""
+        rounding = self.model.rounding
+        if rounding is None:
+            return columns
+        # Its values are rational, as `require_rational` ensures; integers stay as they are.
+        return [
+            column
+            if all(isinstance(value, int) for value in column.values)
+            else Column([rounding.of(value) for value in column.values])
+            for column in columns
+        ]
 
     def _normalized(self, columns: Sequence[Column], epsilon: Fraction) -> list[Column]:
         """Return all coordinates after a norm. A row of rationals stays rational if its root is."""

@@ -190,7 +190,7 @@ def _added(old: Rounded, parts: Sequence[tuple[Fraction, Rounded]], bias: Ration
 
 def digits_needed(model: Transformer, n: int) -> int:
     """Return the number of decimal digits that makes every activation of a word of length n right to 10^-20."""
-    model.require_no_norms("the number of digits that mpmath needs")
+    model.require_plain("the number of digits that mpmath needs")
     # A number of b bits has at most b log 2 + 1 digits; log 2 = 0.30102...
     return ACCURATE_DIGITS + int(amplification(model, n)).bit_length() * 30103 // 100_000 + 2
 
@@ -200,7 +200,7 @@ def choose_digits(model: Transformer, n: int, digits_wanted: int | None) -> int:
     number needed, or NORMED_DIGITS for a network with norms. Raises InputError if more than MOST_DIGITS are needed."""
     if digits_wanted is not None:
         return digits_wanted
-    if model.normed:
+    if model.normed or model.rounding is not None:
         return NORMED_DIGITS
     needed = digits_needed(model, n)
     if needed > MOST_DIGITS:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from hardsim.compiling.from_ltl.lower import Method
+from hardsim.compiling.from_ltl.rounded import RoundedMeans
 from hardsim.lang.arith import Arith
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
@@ -44,6 +45,8 @@ class ModelOptions:
     epsilon: Fraction | None = None
     weighting: SoftWeighting | None = None
     """The weighting of the network; None: softmax, or the file's own."""
+    rounding: RoundedMeans | None = None
+    """The rounding of regime `rounded`; None: its default, or the file's own."""
 
     @property
     def sharpening(self) -> tuple[str, ...]:

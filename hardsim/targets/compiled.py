@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import InputError
 from hardsim.lang import ast
@@ -20,7 +21,7 @@ from hardsim.program.file import (
     named_predicates,
 )
 from hardsim.program.hard_attention import Program, Weighting
-from hardsim.program.regimes import DEFAULT_REGIME, GEOMETRIC, Regime, regime_named
+from hardsim.program.regimes import DEFAULT_REGIME, GEOMETRIC, ROUNDED, Regime, regime_named
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget
@@ -43,7 +44,8 @@ def compile_formula(
     file = file.read_at(options.at)
     regime, own = regime_of(options), own_predicates(file)
     weighting = options.weighting or regime.weighting
-    program = lower(desugar(file), regime, options.single_head, options.counting, own, weighting)
+    rounded = options.rounding or ROUNDED_DOWN
+    program = lower(desugar(file), regime, options.single_head, options.counting, own, weighting, rounded)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
     sharpness = OneNetwork.of(program, budget)
@@ -53,14 +55,19 @@ def compile_formula(
 
 def regime_of(options: ModelOptions) -> Regime:
     """Return the regime that a formula is compiled for. Raises InputError if there is none of that name, or if it and
-    the weighting do not fit: geometric attention has a regime of its own, and that regime no other weighting."""
+    the weighting do not fit: geometric attention has a regime of its own, and that regime no other weighting; likewise
+    for rounding."""
     default = GEOMETRIC.name if options.weighting is SoftWeighting.GEOMETRIC else DEFAULT_REGIME
+    default = default if options.rounding is None else ROUNDED.name
     regime = regime_named(options.regime or default)
     own = regime.weighting is SoftWeighting.GEOMETRIC
     if options.weighting is not None and own != (options.weighting is SoftWeighting.GEOMETRIC):
         message = f"--weighting {options.weighting} does not fit regime '{regime.name}'"
         what = "--weighting" if own else "--regime"
         raise InputError(message, f"Leave out {what}: geometric attention has a regime of its own, '{GEOMETRIC.name}'.")
+    if options.rounding is not None and regime is not ROUNDED:
+        message = f"--rounding does not fit regime '{regime.name}', which rounds nothing"
+        raise InputError(message, f"Leave out one of them: regime '{ROUNDED.name}' rounds.")
     return regime
 
 

@@ -37,8 +37,8 @@ class FormulaTarget(Subject):
         return self.formula.title or None
 
     def hard_model(self, program: Program) -> ExactModel | BatchHard:
-        """Return exact hard attention, which runs bit by bit if it has Booleans only: norms scale them."""
-        return ExactModel(program) if program.normed else BatchHard(program)
+        """Return exact hard attention, which runs bit by bit if it has sums of Booleans alone."""
+        return ExactModel(program) if program.normed or program.rounding else BatchHard(program)
 
     def prover(self) -> HeadsClaim | AttentionClaim:
         """Return what can be proved: by heads, which are constructions, that the network computes the formula."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN, RoundedMeans
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
@@ -27,7 +28,7 @@ from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, PARITY, REGIMES, Regime
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, PARITY, REGIMES, ROUNDED, Regime
 from hardsim.targets.subject import own_predicates
 
 SAYS = "the file says: "
@@ -74,8 +75,12 @@ def relabelled(
         names = [LAYER_NORM.name]
     if program.weighting is SoftWeighting.GEOMETRIC:
         names = [GEOMETRIC.name]
-    for name in names if file is not None else ():
-        made = _compiled(file, NAMED[name], single_head, counting, program.weighting) if file is not None else None
+    if program.rounding is not None:
+        # The file does not say if heads subtract half a unit: both constructions are compared.
+        names = [ROUNDED.name] * 2
+    for number, name in enumerate(names if file is not None else ()):
+        rounded = ROUNDED_DOWN if program.rounding is None else RoundedMeans(program.rounding, number == 1)
+        made = _compiled(file, NAMED[name], single_head, counting, program.weighting, rounded)
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))
@@ -90,10 +95,17 @@ def relabelled(
 
 
 def _compiled(
-    file: FormulaFile, regime: Regime, single_head: bool, counting: Method | None, weighting: SoftWeighting
+    file: FormulaFile | None,
+    regime: Regime,
+    single_head: bool,
+    counting: Method | None,
+    weighting: SoftWeighting,
+    rounded: RoundedMeans,
 ) -> Program | None:
+    if file is None:
+        return None
     try:
-        return lower(desugar(file), regime, single_head, counting, own_predicates(file), weighting)
+        return lower(desugar(file), regime, single_head, counting, own_predicates(file), weighting, rounded)
     except HardsimError:
         return None
 

@@ -138,6 +138,8 @@ class ModelFacts(Record):
     """The method that decides comparisons of counts; None: there are no such comparisons."""
     weighting: Annotated[str, one_of("softmax", "sparsemax", "geometric")] = "softmax"
     """The function that makes attention weights of scores."""
+    rounding: str | None = None
+    """The rounding after each sublayer, such as floor:8; null: nothing is rounded."""
     bos: bool = False
     """True if there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()
@@ -154,7 +156,8 @@ class ModelFacts(Record):
         size += "" if self.weighting == "softmax" else f", {self.weighting}"
         if self.regime is None:
             return size
-        return f"{size}, {'' if self.specified else 'the file says '}regime {self.regime}, beta {self.beta}"
+        size += f", {'' if self.specified else 'the file says '}regime {self.regime}"
+        return size if self.beta is None else f"{size}, beta {self.beta}"
 
 
 def count(value: int) -> str:

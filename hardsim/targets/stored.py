@@ -187,7 +187,10 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
     # These belong to hand-written models; the constructions for formulas never make them.
     if model.normed != program.normed:
         raise specification.error("layer norms where the network has them, and only there")
-    own = program.bos and program.threshold == 0 if program.normed else not program.bos and program.threshold is None
+    if model.rounding != program.rounding:
+        raise specification.error("the rounding of the network")
+    own = program.threshold == (0 if program.normed else None)
+    own = own and program.bos == (program.normed or program.rounding is not None)
     if not own or program.outputs or program.reading != "last":
         raise specification.error("the hard attention of a formula, read where its output is 0 or 1")
     _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
@@ -203,7 +206,7 @@ def read_compiled(document: Reader, path: str, sha256: str) -> tuple[FormulaTarg
 def _read_network(data: Reader, users: Users) -> Transformer:
     """Read the network of a formula. Refuse the features that only other models have."""
     data.only("alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "weighting",
-              "temperature", "threshold", "reading")  # fmt: skip
+              "temperature", "threshold", "reading", "rounding")  # fmt: skip
     model = read_transformer(data, users)
     data.field("temperature")  # it is 1 by default only where nothing is divided by it
     if data.has("reading") and model.reading != "last":
@@ -217,7 +220,7 @@ def _read_network(data: Reader, users: Users) -> Transformer:
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")
             if head.has("weighting") or not data.has("weighting"):
                 head.field("weighting").choice({"softmax": "softmax"}.__getitem__, "softmax")
-    if model.bos and not model.normed:
+    if model.bos and not model.normed and model.rounding is None:
         raise data.error("the softmax network of a formula, without a beginning of sequence")
     return model
 

@@ -161,16 +161,22 @@ class Subject(Target):
             # A temperature depends on n alone, or on i alone: both run through all their values over the lengths.
             self.model.inverse_temperature(n, n)
 
+    @property
+    def scoreless(self) -> bool:
+        """True if the heads take means by construction, so that there is no beta: layer norms or rounding make means
+        Booleans."""
+        return self.program.normed or self.program.rounding is not None
+
     def arithmetic(self, engine: str) -> str:
         """Return the name of the arithmetic in which an engine runs the network."""
         if self.program.weighting is SoftWeighting.GEOMETRIC and engine != MPMATH:
             return BALL  # in which values that are rational are exact
-        rational = self.program.weighting is SoftWeighting.SPARSEMAX and not self.program.normed
-        return RATIONAL if rational else engine
+        sparse = self.program.weighting is SoftWeighting.SPARSEMAX and not self.program.normed
+        return RATIONAL if sparse or self.program.rounding is not None else engine
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
-        if engine != MPMATH or dps is None or not self.one_network or self.model.normed:
+        if engine != MPMATH or dps is None or not self.one_network or self.scoreless:
             return None
         needed = digits_needed(self.model, max_n)
         text = (
@@ -409,10 +415,11 @@ class Subject(Target):
             temperature="that of Theorem 26 at each length" if found is None else str(found),
             at=self.reading,
             regime=self.regime,
-            beta=self.budget.beta if one and not program.normed else None,
+            beta=self.budget.beta if one and not self.scoreless else None,
             single_head=self.single_head,
             counting=self.counting,
             weighting=program.weighting.value,
+            rounding=None if program.rounding is None else str(program.rounding),
             bos=program.bos,
             specified=self.specified,
             given=self.given,

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import OutOfRange
+from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import in_python
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
@@ -149,7 +149,11 @@ class Answer:
 
 
 def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> ExportLayout:
-    """Return the layout of a compiled network. Raises OutOfRange if a weight is beyond float64."""
+    """Return the layout of a compiled network. Raises OutOfRange if a weight is beyond float64; InputError for a
+    network that rounds its values, which no exported format does."""
+    if model.rounding is not None:
+        message = f"export and precision do not cover networks with rounding ({model.rounding})"
+        raise InputError(message, "Use another regime; `hardsim compile` writes this one, with its rounding.")
     d, arrays = model.dimension, dict[str, Array]()
     sets = isinstance(model.alphabet, Valuations)
     names = list(rows_of(model.alphabet, model.bos))

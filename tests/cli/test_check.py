@@ -37,15 +37,16 @@ def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pyte
 def test_all_regimes_are_those_that_are_proved_and_refusals_are_notes(hardsim: Any, since: Path, future: Path) -> None:
     outcome = hardsim("check", since, "--regime", "all", "--max-n", "2", "--json", "-")
     assert [result["model"]["regime"] for result in outcome.json["results"]] == list(PROVEN)
-    assert [note["regime"] for note in outcome.json["notes"]] == ["layer-norm"]  # it has counts alone
+    assert [note["regime"] for note in outcome.json["notes"]] == ["layer-norm", "rounded"]  # they have counts alone
     outcome = hardsim("check", future, "--regime", "all", "--max-n", "2", "--json", "-").exits(0)
     assert [result["model"]["regime"] for result in outcome.json["results"]] == ["temperature", "position"]
     assert [note["regime"] for note in outcome.json["notes"]] == [
         "causal-temperature",
         "causal-position",
         "layer-norm",
+        "rounded",
     ]
-    assert outcome.err.count("looks ahead") == 3
+    assert outcome.err.count("looks ahead") == 4
 
 
 def test_tau_is_a_note_where_it_does_not_apply(hardsim: Any, since: Path) -> None:
@@ -56,6 +57,7 @@ def test_tau_is_a_note_where_it_does_not_apply(hardsim: Any, since: Path) -> Non
         "causal-temperature",
         "causal-position",
         "layer-norm",
+        "rounded",
     ]
 
 

@@ -455,13 +455,14 @@ def test_a_run_ends_at_the_first_failure(hardsim: Cli, since: Path, tmp_path: Pa
 
 def test_all_regimes_of_an_input_are_left_where_one_fails(hardsim: Cli, since: Path) -> None:
     requested = ["--regime", "all", "--beta", "1/2", "--max-n", "2", "--fail-fast"]
-    outcome = hardsim("check", since, *requested).exits(1).says(f"not run: 4 regimes of {since}\n")
+    outcome = hardsim("check", since, *requested).exits(1).says(f"not run: 5 regimes of {since}\n")
     document = hardsim("check", since, *requested, "--format", "json").exits(1).json
     assert [one["regime"] for one in document["not_run"]] == [
         "position",
         "causal-temperature",
         "causal-position",
         "layer-norm",
+        "rounded",
     ]
     assert outcome.out.count("REFUTED") == 1
 

@@ -29,7 +29,7 @@ def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
 
 def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:
     counted = hardsim("check", "-e", NESTED, "--alphabet", "a b", "--regime", "all", "--max-n", "3")
-    assert "5 results: 5 PROVED" in counted.out
+    assert "6 results: 6 PROVED" in counted.out
     since = hardsim("check", "-e", "a S b", "--alphabet", "a b", "--regime", "all", "--max-n", "3")
     assert "4 results: 4 PROVED" in since.out
 
@@ -37,7 +37,7 @@ def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:
 @pytest.mark.parametrize("text", ["a", "!a & b", "true", "a ^ b", "0 * #L[a] >= 0", "O (a & b)"])
 def test_formulas_without_counts_are_proved_and_certified(hardsim: Cli, tmp_path: Path, text: str) -> None:
     given = ("-e", text, "--alphabet", "a b")
-    assert "5 results: 5 PROVED" in hardsim("check", *given, "--regime", "all", "--max-n", "3").exits(0).out
+    assert "6 results: 6 PROVED" in hardsim("check", *given, "--regime", "all", "--max-n", "3").exits(0).out
     made = ("--all-n", "--certificate", tmp_path / "c.json")
     hardsim("prove", *given, "--regime", "layer-norm", *made).exits(0, "every word of every length")
     hardsim("verify", tmp_path / "c.json").exits(0, "VALID")

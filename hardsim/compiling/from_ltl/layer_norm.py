@@ -28,102 +28,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import assert_never
 
-from hardsim.errors import Span, Unsupported
+from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering, countable
 from hardsim.lang.ast import BOS
-from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Mention, Node, Numeric, Reach, Step, Xor
-from hardsim.lang.desugar import with_listed_sets
-from hardsim.lang.pretty import brief_formula
-from hardsim.lang.valuations import Valuations, everything, held_by
+from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
-from hardsim.program.regimes import LAYER_NORM, PROVEN, REGIMES
+from hardsim.program.regimes import LAYER_NORM
 
-HALF = Fraction(1, 2)
 THEOREM = "layer norm (ours)"
-C, BOS_MARK, DELTA = "c", "bos", "delta"
-LONGEST = 60
-"""Greatest number of characters of a subformula in the text of a head or a coordinate."""
-MOST_SETS = 256
-"""Greatest number of sets of propositions: each has a row of the embedding, so that position 0 can have its own."""
+C, DELTA = "c", "delta"
 SHARE = Fraction(1, 8)
 """Half of the least |y|: the number that the head of delta reads at position 0, over 2 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class CountComparison:
-    """`sum of coefficient * #[literal] + constant >= 0`, all counts of one side."""
-
-    side: str
-    terms: tuple[tuple[int, Lit], ...]
-    constant: int
-
-
-def comparison_of(core: Core, node: Node) -> CountComparison | None:
-    """Return a node as a comparison of counts, and None if it is none: `O f` is #L[f] - 1 >= 0, and "first" is
-    -#L[true] + 1 >= 0. A node with counts of several sides is none."""
-    true = next((k for k, one in enumerate(core.nodes) if one == Letters(everything(core.alphabet))), None)
-    match node:
-        case AtLeast(terms, constant) if len({count.side for _, count in terms}) == 1:
-            return CountComparison(terms[0][1].side, tuple((value, count.arg) for value, count in terms), constant)
-        case Reach("S", left, right) if left == Lit(-1 if true is None else true):
-            return CountComparison("L", ((1, right),), -1)
-        case Edge("first") if true is not None:
-            return CountComparison("L", ((-1, Lit(true)),), 1)
-    return None
-
-
 def lower_normed(core: Core) -> Program:
-    """Return the program of a formula of counts in regime `layer-norm`. Raises Unsupported for a node without a
-    construction, naming the regimes that have one; and for more than MOST_SETS sets of propositions."""
-    if isinstance(core.alphabet, Valuations) and len(core.alphabet) > MOST_SETS:
-        message = (
-            f"these propositions make {len(core.alphabet):,} sets, and regime '{LAYER_NORM.name}' gives each set a row "
-            f"of the word embedding, for at most {MOST_SETS}"
-        )
-        hint = f"State which propositions exclude each other (one-of, at-most-one), or use {', '.join(PROVEN)}."
-        raise Unsupported(core.source, Span(0, len(core.source.text)), message, hint=hint)
-    core = with_listed_sets(core)
-    for number in core.live:
-        reason = _refusal(core, core.nodes[number])
-        if reason is not None:
-            mention = core.mentions.get(number, Mention("this operator", Span(0, len(core.source.text))))
-            message, hint = reason
-            raise Unsupported(core.source, mention.span, f"'{mention.operator}' {message}", hint=hint)
-    return _Normed(core).program()
-
-
-def _refusal(core: Core, node: Node) -> tuple[str, str] | None:
-    """Return why a node has no construction, and a hint; None if it has one."""
-    name = f"regime '{LAYER_NORM.name}'"
-    causal, able = [one for one in PROVEN if REGIMES[one].causal], ", ".join(PROVEN)
-    both = ", ".join(one for one in PROVEN if one not in causal)
-    counts = f"Regime {LAYER_NORM.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
-    match node:
-        case Letters() | And() | Xor():
-            return None
-        case Step("Y") | Reach("S") if comparison_of(core, node) is None:
-            where = "one step back" if isinstance(node, Step) else "at the nearest position where something holds"
-            message = f"reads {where}, for which {name} has no construction: its heads have no positions and only count"
-            return message, _able(able, counts)
-        case Step() | Reach("U") | Edge("last"):
-            return f"looks ahead, for which {name} has no construction", _able(both, counts)
-        case Numeric():
-            return f"is a predicate of a number, and {name} has no position encodings", _able(able, counts)
-        case AtLeast(terms) if any(count.side == "R" for _, count in terms):
-            return f"counts from a position on, for which {name} would need an end of sequence", _able(both, counts)
-        case AtLeast(terms) if len({count.side for _, count in terms}) > 1:
-            message = f"mixes counts of the kinds #L and # (pos is a #L, len a #), which {name} divides differently"
-            return message, _able(both, counts)
-        case Reach() | Edge() | AtLeast():
-            return None
-        case _:
-            assert_never(node)
-
-
-def _able(regimes: str, counts: str) -> str:
-    return f"The regimes that can do it: {regimes}. {counts}"
+    """Return the program of a formula of counts in regime `layer-norm`. Raises Unsupported as `countable`."""
+    return _Normed(countable(core, LAYER_NORM)).program()
 
 
 def pairs_of(live: int, scratch: int) -> tuple[int, Fraction]:
@@ -151,62 +72,16 @@ def _difference(left: Affine, *right: tuple[Affine, Rational]) -> Affine:
     return left
 
 
-class _Normed:
-    """One pass over the live nodes of a core. `ready` is the layer that writes a node (0: the embedding), `signed` the
-    forms of nodes that hidden units compute from sums."""
+class _Normed(MeanLowering):
+    """The lowering to means and layer norms. `live` are the values that are never 0, `sums` the most comparisons of a
+    layer."""
 
     def __init__(self, core: Core) -> None:
-        self.core = core
-        self.names: dict[int, str] = {}
-        self.ready: dict[int, int] = {}
-        self.at_bos: dict[int, bool] = {}
-        self.comparisons: dict[int, CountComparison] = {}
-        self.fused: dict[int, Lit] = {}
-        every = next((k for k, node in enumerate(core.nodes) if node == Letters(everything(core.alphabet))), None)
-        for number in dict.fromkeys([*([] if every is None else [every]), *core.live]):
-            self._place(number, core.nodes[number])
-        self.depth = max(self.ready.values(), default=0)
-        self.written = [number for number in core.live if self.ready[number]]
+        super().__init__(core, C)
         self.live = [BOS_MARK, *dict.fromkeys(name for name in self.names.values() if name != C)]
         counted = [sum(self.ready[k] == layer for k in self.comparisons) for layer in range(1, self.depth + 1)]
         self.sums = max(counted, default=0)
         self.width, self.size = pairs_of(len(self.live) + 1, self.sums + bool(self.sums))
-
-    def _place(self, number: int, node: Node) -> None:
-        """Choose the name, the layer and the truth at position 0 of a node."""
-        core, layer, fused = self.core, 0, None
-        match node:
-            case Letters(symbols):
-                assert isinstance(symbols, frozenset)
-                every = symbols == everything(core.alphabet)
-                self.names[number] = C if every else self._letters_name(number, symbols)
-                self.ready[number], self.at_bos[number] = 0, every
-                return
-            case And(args):
-                self.at_bos[number] = all(self.at_bos[lit.node] != lit.negated for lit in args)
-                layer = max(self.ready[lit.node] for lit in args)
-                newest = [lit for lit in args if self.ready[lit.node] == layer]
-                if len(newest) == 1 and (newest[0].node in self.comparisons or newest[0].node in self.fused):
-                    fused = newest[0]
-                else:
-                    layer += 1
-            case Xor(left, right):
-                self.at_bos[number] = self.at_bos[left] != self.at_bos[right]
-                layer = 1 + max(self.ready[left], self.ready[right])
-            case _:
-                found = comparison_of(core, node)
-                assert found is not None
-                self.comparisons[number] = found
-                self.at_bos[number] = found.constant >= 0 and found.side == "L"
-                layer = 1 + max((self.ready[lit.node] for _, lit in found.terms), default=0)
-        if fused is not None:
-            self.fused[number] = fused
-        self.names[number], self.ready[number] = f"{type(node).__name__.lower()}{number}", layer
-
-    def _letters_name(self, number: int, symbols: frozenset[str]) -> str:
-        """Return the name of a set of symbols: the proposition that holds in them, or a list of them if it is short."""
-        text = held_by(symbols, self.core.alphabet) or " ".join(sorted(symbols))
-        return f"[{text}]" if len(text) <= LONGEST else f"letters{number}"
 
     def form(self, lit: Lit) -> Affine:
         """Return the form of a literal that an earlier layer has written: s if it is true, -s otherwise."""
@@ -235,7 +110,7 @@ class _Normed:
             bos=True,
             threshold=0,
             regime=LAYER_NORM.name,
-            meanings=self._meanings(),
+            meanings=self.meanings(),
         )
 
     def _letters(self) -> list[Letter]:
@@ -251,15 +126,6 @@ class _Normed:
             for some, value in ((symbols, self.size), (alphabet.union({BOS}) - symbols, -self.size)):
                 if some:
                     found += [Letter(name, some, value), Letter(f"-{name}", some, -value)]
-        return found
-
-    def _meanings(self) -> dict[str, str]:
-        """Return what the coordinates of nodes hold."""
-        found = {C: "true", BOS_MARK: "position 0"}
-        for number, name in self.names.items():
-            mention = self.core.mentions.get(number)
-            if mention is not None and mention.node is not None:
-                found.setdefault(name, brief_formula(mention.node, LONGEST))
         return found
 
     # ---- one layer ----
@@ -358,26 +224,18 @@ class _Normed:
                 values += _pair(sums[number], self._read(self.comparisons[number]))
             if side == sides[-1]:  # "" comes last: the mean of all positions is the least
                 values += _pair(DELTA, Affine.of({C: SHARE, BOS_MARK: SHARE}))
-            which = ", ".join(self._text(number) for number in own)
+            which = ", ".join(self.text(number) for number in own)
             mask = Mask.FUTURE if side == "L" else Mask.NONE
             name = f"mean{index}" + ("" if side == "L" else ".all")
             heads.append(Head(name, mask, Weighting.AVERAGE, tuple(values), kind=Kind.UNIFORM,
                               purpose=f"the difference that decides {which}", theorem=THEOREM))  # fmt: skip
         return heads
 
-    def _text(self, number: int) -> str:
-        mention = self.core.mentions.get(number)
-        if mention is None or mention.node is None:
-            return self.names[number]
-        return brief_formula(mention.node, LONGEST)
-
     def _read(self, compared: CountComparison) -> Affine:
         """Return the form that the head of a comparison reads; see the module."""
-        total = Affine()
-        weight = compared.constant + HALF
+        total, weight = Affine(), self.weight_at_bos(compared)
         for value, lit in compared.terms:
             total += (Affine.coordinate(C) + self.form(lit)).scaled(value * HALF)
-            weight -= value * (self.at_bos[lit.node] != lit.negated)
         return total + Affine.of({C: weight * HALF, BOS_MARK: weight * HALF})
 
 

@@ -20,6 +20,7 @@ from typing import Literal, assert_never
 from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.layer_norm import lower_normed
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, Clip, CountForms, OperatorBlock, Side
+from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN, RoundedMeans, lower_rounded
 from hardsim.errors import InputError, Span, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.core import (
@@ -45,7 +46,7 @@ from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, PROVEN, REGIMES, Regime, expression
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, PROVEN, REGIMES, ROUNDED, Regime, expression
 
 Method = Literal["lookup", "sign"]
 
@@ -72,7 +73,7 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
             f"looks ahead, but regime '{regime.name}' is future-masked: a position sees only itself and those before "
             "it",
             f"The regimes that can do it: {', '.join(_seeing_all(node))}. Past operators (Y WY S T O H #L pos) work in "
-            f"every regime but {LAYER_NORM.name}, which has O, H and counts.",
+            f"every regime but {LAYER_NORM.name} and {ROUNDED.name}, which have O, H and counts.",
         )
     if isinstance(node, Numeric) and not regime.look_up[0] and not _is_true(core, node.count.arg):
         return (
@@ -100,7 +101,7 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
 def _seeing_all(node: Node) -> list[str]:
     """Return the names of the regimes that can compute a node which looks ahead."""
     whole = isinstance(node, AtLeast) and all(count.side == "" for _, count in node.terms)
-    return [name for name in PROVEN if not REGIMES[name].causal] + [LAYER_NORM.name] * whole
+    return [name for name in PROVEN if not REGIMES[name].causal] + [one.name for one in MEANS] * whole
 
 
 def _refused_by_geometric(core: Core, node: Node, able: Sequence[Regime]) -> tuple[str, str] | None:
@@ -154,16 +155,17 @@ def lower(
     counting: Method | None = None,
     users: Users | None = None,
     weighting: SoftWeighting = SoftWeighting.SOFTMAX,
+    rounded: RoundedMeans = ROUNDED_DOWN,
 ) -> Program:
     """Return the hard-attention program of a core formula in one regime.
 
     `single_head` gives each head a layer of its own, as in the paper. `counting` is the way to compare counts: by
     look-up (the default if the regime has it) or by the sign test. `users` are the user's predicates, and `weighting`
-    is that of the network. Raises
-    Unsupported if the regime has no construction for an operator, such as one that looks ahead in a causal regime."""
-    if regime is LAYER_NORM:
-        _require_plain(single_head, counting)
-        return lower_normed(core)
+    is that of the network; `rounded` is for regime `rounded` alone. Raises Unsupported if the regime has no
+    construction for an operator, such as one that looks ahead in a causal regime."""
+    if regime in MEANS:
+        _require_plain(regime, single_head, counting)
+        return lower_normed(core) if regime is LAYER_NORM else lower_rounded(core, rounded)
     program = _Lowering(core, regime, counting, users, weighting).program()
     if not single_head:
         return program
@@ -175,11 +177,11 @@ def lower(
     return replace(program, layers=tuple(layers))
 
 
-def _require_plain(single_head: bool, counting: Method | None) -> None:
-    """Raise InputError for options that regime `layer-norm` does not have."""
+def _require_plain(regime: Regime, single_head: bool, counting: Method | None) -> None:
+    """Raise InputError for options that a regime of means does not have."""
     given = ["--single-head"] * single_head + [f"--counting {counting}"] * (counting is not None)
     if given:
-        message = f"{' and '.join(given)}: regime '{LAYER_NORM.name}' has one construction, which compares means"
+        message = f"{' and '.join(given)}: regime '{regime.name}' has one construction, which compares means"
         raise InputError(message, f"Leave out {' and '.join(given)}.")
 
 

@@ -89,6 +89,7 @@ from hardsim.proof.formulas.meaning import threshold
 from hardsim.proof.formulas.nearest import NearestReading
 from hardsim.proof.formulas.network import one_for_all, prove_meaning, walked
 from hardsim.proof.formulas.normed import prove_normed
+from hardsim.proof.formulas.rounded import prove_rounded
 from hardsim.proof.formulas.sites import LENGTH, QUERY, Classes
 from hardsim.proof.formulas.state import BooleanHead, Counted, CountHead, HeadTask, State
 from hardsim.proof.shared.ratios import Domain, Ratio, Value, chain, common, line, lower, positive, simplest, upper
@@ -117,6 +118,8 @@ def prove_general(
     """
     if model.normed:
         return prove_normed(model, program, core, (1, 0))
+    if model.rounding is not None:
+        return prove_rounded(model, program, core, (1, 0))
     classes = Classes(beyond, one_for_all(model, program, None))
     network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), EVERY_LENGTH)
     meaning = None

@@ -49,6 +49,7 @@ from hardsim.proof.formulas.head_argument import (
 )
 from hardsim.proof.formulas.nearest import LocalType, NearestReading
 from hardsim.proof.formulas.normed import prove_normed
+from hardsim.proof.formulas.rounded import prove_rounded
 from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.formulas.sparsemax import sparse_apart, sparse_look_up, sparse_worst_case, sparse_wrong_sign
 from hardsim.proof.formulas.state import Attended, BooleanHead, Counted, CountHead, ExactColumn, Margins, State
@@ -600,6 +601,8 @@ def prove(
     lengths have too many positions together."""
     if model.normed:
         return prove_normed(model, program, core, (min_n, max_n))
+    if model.rounding is not None:
+        return prove_rounded(model, program, core, (min_n, max_n))
     sites, prefix = sites_up_to(model, program, max_n, core, min_n)
     network, heads = prove_network(model, program, sites, report)
     meaning = None if core is None else prove_meaning(program, core, Facts(sites, core.alphabet, users or {}))

@@ -29,26 +29,21 @@ these choices are too many, the literals are chosen freely.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
-from math import floor, gcd, lcm
 from typing import TypeAlias
 
-from hardsim.lang.ast import BOS
-from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Reach, Xor
-from hardsim.lang.desugar import with_listed_sets
-from hardsim.lang.valuations import Valuations, everything
-from hardsim.network.numbers import ONE, Mask
+from hardsim.lang.core import Core, Lit
+from hardsim.lang.valuations import Valuations
+from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.program.hard_attention import Program
-from hardsim.proof.shared.result import HeadProof, LinkProof, NotProved, Proof
+from hardsim.proof.formulas.comparisons import Compared, Truths, canonical, divisor, link_of, require_specified, side_of
+from hardsim.proof.shared.result import HeadProof, NotProved, Proof
 
 MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
 MEANING = "every live value is a positive multiple of a truth value, and the output's is the formula's"
-MOST_CHOICES = 2**12
-"""Greatest number of choices of the literals that the hidden units of one coordinate read: all are tried."""
 FARTHEST = 10**6
 """Greatest length to which a network with an epsilon above 0 is proved."""
 Sign: TypeAlias = tuple[int, Lit | None]
@@ -57,9 +52,6 @@ the coordinate is 0."""
 ZERO: Sign = (0, None)
 Form: TypeAlias = dict[Lit | None, Fraction]
 """A linear form: coefficients of the signs of literals that are not negated, and of the constant 1 (None)."""
-Compared: TypeAlias = tuple[str, tuple[tuple[int | None, int], ...], int]
-"""A comparison `sum of coefficient * #[node] >= bound` of counts of a side, with coprime coefficients, the first one
-positive; None stands for all positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +77,7 @@ class MeanValue:
     @property
     def least(self) -> Fraction:
         """rho: the mean is at least this over the number of positions, in size."""
-        step = _gcd(self.counts.values())
+        step = divisor(self.counts.values())
         rest = self.start % step if step else abs(self.start)
         return min(rest, step - rest) if step else rest
 
@@ -96,83 +88,7 @@ class MeanValue:
 
     def compared(self) -> tuple[Compared, bool]:
         """Return the comparison that is true where the mean is above 0, and True; or its negation, and False."""
-        return _canonical(self.side, self.counts, self.start)
-
-
-def _gcd(values: Iterable[Fraction]) -> Fraction:
-    """Return the greatest common divisor of rationals; 0 of none."""
-    some = list(values)
-    over = lcm(*(value.denominator for value in some)) if some else 1
-    return Fraction(gcd(*(int(value * over) for value in some)), over)
-
-
-def _canonical(side: str, counts: Mapping[int | None, Fraction], start: Fraction) -> tuple[Compared, bool]:
-    """Return `sum of counts + start > 0` as a comparison and a polarity."""
-    step = _gcd(counts.values())
-    ordered = sorted(counts.items(), key=lambda item: -1 if item[0] is None else item[0])
-    positive = ordered[0][1] > 0
-    whole = tuple((node, int(value / step) * (1 if positive else -1)) for node, value in ordered)
-    # step Z + start > 0 iff Z > -start/step iff Z >= floor(-start/step) + 1; -Z' the same iff not Z' >= 1 - that.
-    bound = floor(-start / step) + 1
-    return ((side, whole, bound), True) if positive else ((side, whole, 1 - bound), False)
-
-
-def representatives(core: Core) -> tuple[dict[int, Lit], dict[int, tuple[Compared, bool]]]:
-    """Return, for each node that is equal to an earlier node or to the negation of one, that literal: sets of symbols
-    with their complements, and comparisons; and the comparison, with its polarity, of each node that is one."""
-    letters, seen = dict[frozenset[str], Lit](), dict[Compared, tuple[int, bool]]()
-    same, compared = dict[int, Lit](), dict[int, tuple[Compared, bool]]()
-    true = core.nodes.index(Letters(everything(core.alphabet)))
-    for number in core.live:
-        node = core.nodes[number]
-        if isinstance(node, Letters) and isinstance(node.symbols, frozenset):
-            if node.symbols in letters:
-                same[number] = letters[node.symbols]
-            letters[frozenset(core.alphabet) - node.symbols] = Lit(number, True)
-        found = comparison_of(core, number, same)
-        if isinstance(found, bool):
-            same[number] = Lit(true, not found)
-        elif found is not None:
-            compared[number] = found
-            first, polarity = seen.setdefault(found[0], (number, found[1]))
-            if first != number:
-                same[number] = Lit(first, polarity != found[1])
-    return same, compared
-
-
-def comparison_of(core: Core, number: int, same: Mapping[int, Lit]) -> tuple[Compared, bool] | bool | None:
-    """Return the comparison of counts that a node is, with its polarity; its truth, if the counts cancel; None if it is
-    no comparison, or one of several kinds. `same` are the literals that stand for others."""
-    node, counts = core.nodes[number], dict[int | None, Fraction]()
-
-    def add(lit: Lit, value: int) -> None:
-        lit = _standing(lit, same)
-        every = core.nodes[lit.node] == Letters(everything(core.alphabet))
-        where = None if every else lit.node
-        if not lit.negated:
-            counts[where] = counts.get(where, Fraction(0)) + value
-        elif not every:
-            counts[None] = counts.get(None, Fraction(0)) + value
-            counts[where] = counts.get(where, Fraction(0)) - value
-
-    side, constant = "L", 0
-    match node:
-        case AtLeast(terms, constant):
-            sides = {count.side for _, count in terms}
-            if len(sides) != 1:
-                return None
-            (side,) = sides
-            for value, count in terms:
-                add(count.arg, value)
-        case Reach("S", Lit(left, False), right) if core.nodes[left] == Letters(everything(core.alphabet)):
-            constant = -1
-            add(right, 1)
-        case Edge("first"):
-            counts[None], constant = Fraction(-1), 1
-        case _:
-            return None
-    kept = {where: value for where, value in counts.items() if value}
-    return _canonical(side, kept, constant + Fraction(1, 2)) if kept else constant >= 0
+        return canonical(self.side, self.counts, self.start)
 
 
 @dataclass
@@ -236,13 +152,13 @@ def prove_normed(model: Transformer, program: Program, core: Core | None, span: 
     )
 
     def means() -> None:
-        _require_specified(model, program)
+        require_specified(model, program)
 
     def meaning() -> None:
         assert core is not None
         _Invariant(model, core, span[1] or None).prove()
 
-    return Proof(_link(MEANS, means), None if core is None else _link(MEANING, meaning), heads, span=span)
+    return Proof(link_of(MEANS, means), None if core is None else link_of(MEANING, meaning), heads, span=span)
 
 
 def proved_to(model: Transformer, core: Core) -> int | None:
@@ -269,56 +185,14 @@ def proved_to(model: Transformer, core: Core) -> int | None:
     return low
 
 
-def _require_specified(model: Transformer, program: Program) -> None:
-    """Raise NotProved unless the matrices are those that the specification states, name by name."""
-    index = {name: number for number, name in enumerate(model.coordinates)}
-
-    def terms(form: Iterable[tuple[str, Fraction | int]]) -> dict[int, Fraction]:
-        return {index[name]: Fraction(value) for name, value in form if name != ONE}
-
-    read = (model.coordinates, model.bos, model.threshold, model.reading, model.output, len(model.layers))
-    stated = (program.coordinates, program.bos, program.threshold, program.reading, index.get(program.output))
-    if read != (*stated, len(program.layers)) or model.encodings or program.encodings:
-        raise NotProved("the network differs from its specification in what it reads or where it answers")
-    rows = (*model.alphabet, BOS)
-    embedded = {(rows[row], column): Fraction(value) for row, column, value in model.embedding.entries}
-    named = [(one, one.symbols) for one in program.letters if isinstance(one.symbols, frozenset)]
-    letters = {(symbol, index[one.name]): Fraction(one.value) for one, some in named for symbol in some}
-    if embedded != letters:
-        raise NotProved("the network differs from its specification in the embedding")
-    for layer, own in zip(model.layers, program.layers, strict=True):
-        for head in layer.heads:
-            if head.scores:
-                raise NotProved(f"head {head.name} has scores; with layer norms only means are proved", head.name)
-        heads = [(one.name, one.mask, {out: dict(form) for out, form in one.values}) for one in layer.heads]
-        means = [(one.name, one.mask, {index[out]: terms(form.terms) for out, form in one.values}) for one in own.heads]
-        units = [(dict(one.form), one.bias, dict(one.outs), one.clip) for one in layer.ffn.units]
-        forms = [
-            (terms(one.pre.terms), dict(one.pre.terms).get(ONE, 0), terms(one.outs), one.clip) for one in own.units
-        ]
-        rest = (dict(layer.ffn.biases), layer.norm_1, layer.norm_2)
-        if heads != means or units != forms or rest != (terms(own.biases), own.norm_1, own.norm_2):
-            raise NotProved("a layer of the network differs from its specification")
-
-
-def _link(claim: str, argue: Callable[[], None]) -> LinkProof:
-    try:
-        argue()
-    except NotProved as failure:
-        return LinkProof(claim, failure.reason, failure.head)
-    return LinkProof(claim)
-
-
-class _Invariant:
+class _Invariant(Truths):
     """The walk through the layers of a network."""
 
     def __init__(self, model: Transformer, core: Core, longest: int | None = None) -> None:
-        self.model, self.core, self.longest = model, with_listed_sets(core), longest
+        super().__init__(model, core)
+        self.longest = longest
         self.row = _Row([], [])
         """The row that enters the layer."""
-        self.same, self.compared = representatives(self.core)
-        self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
-        self.found: dict[int, Lit] = {}
 
     def prove(self) -> None:
         """Raise NotProved, with the layer and the coordinate, unless the output is above the threshold exactly at the
@@ -334,25 +208,11 @@ class _Invariant:
                 row = self._layer(layer, row, number == len(model.layers))
             except NotProved as failure:
                 raise NotProved(f"layer {number}: {failure.reason}", failure.head) from None
-            # Comparisons of the next layers count the nodes that stand for others.
-            self.same |= self.found
-            known = {number: comparison_of(self.core, number, self.same) for number in self.compared}
-            self.compared = {number: found for number, found in known.items() if isinstance(found, tuple)}
-            constants = {number: Lit(self.true, not found) for number, found in known.items() if found in (True, False)}
-            self.same |= {number: lit for number, lit in constants.items() if number != self.true}
+            self.learn()
         sign, lit = row.signs[model.output]
-        found = None if not sign or lit is None else Lit(lit.node, lit.negated != (sign < 0))
-        if not self._is(self.core.root, sign, found):
-            raise NotProved(f"the output {self._name(model.output)} is not known to be the formula")
-
-    def _is(self, root: Lit, sign: int, found: Lit | None) -> bool:
-        root = _standing(root, self.same)
-        if self.core.nodes[root.node] == Letters(everything(self.core.alphabet)):
-            return found is None and sign == (-1 if root.negated else 1)
-        return found == root
-
-    def _name(self, place: int) -> str:
-        return self.model.coordinates[place]
+        found = sign > 0 if lit is None else Lit(lit.node, lit.negated != (sign < 0))
+        if not sign or not self.is_root(found):
+            raise NotProved(f"the output {self.name(model.output)} is not known to be the formula")
 
     # ---- the embedding ----
 
@@ -366,11 +226,7 @@ class _Invariant:
         live = sum(any(row[place] for row in rows) for place in range(self.model.dimension))
         if size * size * live != self.model.dimension and any(layer.norm_2 for layer in self.model.layers[:-1]):
             raise NotProved("the embedding has another size than a norm gives")
-        nodes = {number: self.core.nodes[number] for number in self.core.live}
-        own = {k: node.symbols for k, node in nodes.items() if isinstance(node, Letters) and k not in self.same}
-        sets = {number: some for number, some in own.items() if isinstance(some, frozenset)}
-        letters = {frozenset(symbols).difference(some): Lit(number, True) for number, some in sets.items()}
-        letters |= {frozenset(some): Lit(number) for number, some in sets.items()}
+        letters = self.sets()
         signs: list[Sign] = []
         for place in range(self.model.dimension):
             column = [Fraction(row[place]) / size for row in rows[:-1]]
@@ -382,7 +238,7 @@ class _Invariant:
             elif all(column) and positive in letters:
                 signs.append((1, letters[positive]))
             else:
-                raise NotProved(f"the embedding of {self._name(place)} is no literal of the formula")
+                raise NotProved(f"the embedding of {self.name(place)} is no literal of the formula")
         start: list[Fraction] = [Fraction(value) / size for value in rows[-1]]
         self._centred(signs, start)
         return _Row([_plain(sign) for sign in signs], start)
@@ -456,7 +312,7 @@ class _Invariant:
         for head in layer.heads:
             for place, mean in self._means(head, row):
                 if row.signs[place] != ZERO or sums[place].mean is not None or sums[place].t:
-                    raise NotProved(f"{self._name(place)} is not 0 where a head adds to it", head.name)
+                    raise NotProved(f"{self.name(place)} is not 0 where a head adds to it", head.name)
                 # Over fewer positions 1/m is no less than t, so rho t <= |y| holds for means up to a position as well.
                 if mean.counts and not mean.side and unit:
                     raise NotProved("a mean of all positions is compared with a mean over fewer", head.name)
@@ -468,8 +324,7 @@ class _Invariant:
         return sums, start
 
     def _means(self, head: AttentionHead, row: _Row) -> Iterator[tuple[int, MeanValue]]:
-        if head.scores or head.mask not in (Mask.FUTURE, Mask.NONE):
-            raise NotProved("it is no mean of all positions, or of those up to its own", head.name)
+        side = side_of(head)
         for place, terms in head.values:
             form, start = dict[Lit | None, Fraction](), Fraction(0)
             for read, value in terms:
@@ -480,7 +335,7 @@ class _Invariant:
                     form[lit] = form.get(lit, Fraction(0)) + sign * Fraction(value)
                 start += row.start[read] * Fraction(value)
             kept = tuple(sorted(((lit, value) for lit, value in form.items() if value), key=lambda one: str(one[0])))
-            yield place, MeanValue("L" if head.mask is Mask.FUTURE else "", kept, start)
+            yield place, MeanValue(side, kept, start)
 
     # ---- hidden units ----
 
@@ -500,7 +355,7 @@ class _Invariant:
             mean = _common([total, *(form for form, _ in forms)])
             lits = sorted({lit for one in (total, *(form for form, _ in forms)) for lit in one.form if lit is not None})
             table: list[tuple[Mapping[int, bool], bool | None, int]] = []
-            for held, choice in self._choices(place, lits):
+            for held, choice in self.choices(place, lits):
                 for positive in (None,) if mean is None else (False, True):
                     size, sign = self._result(place, total, forms, choice, mean, positive)
                     table.append((held, positive, sign))
@@ -521,48 +376,27 @@ class _Invariant:
                 signs.add(sign)
                 sizes |= {size} if sign else set()
             if len(signs) > 1:
-                raise NotProved(f"{self._name(place)} depends on the word at position 0")
+                raise NotProved(f"{self.name(place)} depends on the word at position 0")
             values.append(Fraction(signs.pop()))
         if len(sizes) != 1:
             raise NotProved("the values at position 0 are not all of one size")
         return values, sizes.pop()
 
-    def _choices(self, place: int, lits: Sequence[Lit]) -> Iterator[tuple[dict[int, bool], dict[Lit, bool]]]:
-        """Yield truths of nodes, and those of literals that they decide: all that a word may have. The nodes are the
-        sets of symbols, for each symbol, and the comparisons below the literals; or the literals, if these are too
-        many."""
-        letters = {
-            number: node.symbols
-            for number, node in enumerate(self.core.nodes)
-            if isinstance(node, Letters) and isinstance(node.symbols, frozenset)
-        }
-        below = sorted({node for lit in lits for node in self._below(lit.node)} - {*letters})
-        if len(self.model.alphabet) * 2 ** len(below) <= MOST_CHOICES:
-            for symbol in self.model.alphabet:
-                sets = {number: symbol in some for number, some in letters.items()}
-                for choice in product((False, True), repeat=len(below)):
-                    held = sets | dict(zip(below, choice, strict=True))
-                    truths = {lit: self._truth(lit.node, held, None, None) for lit in lits}
-                    yield held, {lit: truth for lit, truth in truths.items() if truth is not None}
-            return
-        if 2 ** len(lits) > MOST_CHOICES:
-            raise NotProved(f"{self._name(place)} depends on {len(lits)} literals, which have too many choices")
-        for choice in product((False, True), repeat=len(lits)):
-            yield dict(zip((lit.node for lit in lits), choice, strict=True)), dict(zip(lits, choice, strict=True))
-
-    def _below(self, number: int) -> Iterator[int]:
-        """Yield the nodes below a Boolean combination that are none themselves."""
-        node = self.core.nodes[number]
-        if number in self.same:
-            yield from self._below(self.same[number].node)
-        elif isinstance(node, And):
-            for lit in node.args:
-                yield from self._below(lit.node)
-        elif isinstance(node, Xor):
-            yield from self._below(node.left)
-            yield from self._below(node.right)
-        else:
-            yield number
+    def _identified(
+        self, place: int, mean: MeanValue | None, table: Sequence[tuple[Mapping[int, bool], bool | None, int]]
+    ) -> Sign:
+        """Return the literal whose sign a table has, a constant or a node of the core. A row of the table has truths of
+        nodes, whether the mean is above 0, and the sign."""
+        if any(not sign for *_, sign in table):
+            if any(sign for *_, sign in table):
+                raise NotProved(f"{self.name(place)} is 0 for some words only")
+            return ZERO
+        atom = None if mean is None else mean.compared()
+        rows = [
+            (held, {} if atom is None else {atom[0]: positive == atom[1]}, sign > 0) for held, positive, sign in table
+        ]
+        found = self.identified(place, rows)
+        return (1, found) if isinstance(found, Lit) else (1 if found else -1, None)
 
     def _result(
         self,
@@ -587,79 +421,13 @@ class _Invariant:
             constant, t, y = _linear(form, choice, mean, positive)
             ends = [constant * rho + t * a + y * b for a, b in corners for rho in sizes]
             if min(ends) < 0 < max(ends):
-                raise NotProved(f"a relu that {self._name(place)} is made of may be on both sides of 0")
+                raise NotProved(f"a relu that {self.name(place)} is made of may be on both sides of 0")
             if max(ends) > 0:
                 total = [old + weight * new for old, new in zip(total, (constant, t, y), strict=True)]
         constant, t, y = total
         if y or (constant and t):
-            raise NotProved(f"{self._name(place)} is not known to be a multiple of a truth value")
+            raise NotProved(f"{self.name(place)} is not known to be a multiple of a truth value")
         return (abs(constant), abs(t)), (constant + t > 0) - (constant + t < 0)
-
-    def _identified(
-        self, place: int, mean: MeanValue | None, table: Sequence[tuple[Mapping[int, bool], bool | None, int]]
-    ) -> Sign:
-        """Return the literal whose sign a table has, a constant or a node of the core. A row of the table has truths of
-        nodes, whether the mean is above 0, and the sign."""
-        values = {sign for *_, sign in table}
-        if 0 in values:
-            if len(values) > 1:
-                raise NotProved(f"{self._name(place)} is 0 for some words only")
-            return ZERO
-        atom = None if mean is None else mean.compared()
-        equal: list[Lit] = []
-        for number in self.core.live:
-            if number not in self.same:
-                differ: set[bool | None] = set()
-                for held, positive, sign in table:
-                    truth = self._truth(number, held, atom, positive)
-                    differ.add(None if truth is None else truth != (sign > 0))
-                    if len(differ) > 1 or None in differ:
-                        break
-                if len(differ) == 1 and None not in differ:
-                    equal.append(Lit(number, bool(differ.pop())))
-        constant = next(iter(values)) if len(values) == 1 else 0
-        if not equal and not constant:
-            raise NotProved(f"{self._name(place)} is not known to be the truth of a part of the formula")
-        # Of equal nodes the first stands for all; for a constant, the node "true".
-        first = Lit(self.true, constant < 0) if constant else equal[0]
-        for lit in equal:
-            if lit.node != first.node:
-                self.found[lit.node] = Lit(first.node, first.negated != lit.negated)
-        return (constant, None) if constant else (1, first)
-
-    def _truth(
-        self, number: int, held: Mapping[int, bool], atom: tuple[Compared, bool] | None, positive: bool | None
-    ) -> bool | None:
-        """Return the truth of a node, given that of some nodes and of one comparison; None if these do not decide
-        it."""
-        if number in held:
-            return held[number]
-        if number in self.same:
-            lit = self.same[number]
-            found = self._truth(lit.node, held, atom, positive)
-            return None if found is None else found != lit.negated
-        own = self.compared.get(number)
-        if own is not None:
-            return None if atom is None or own[0] != atom[0] else positive == (own[1] == atom[1])
-        node = self.core.nodes[number]
-        match node:
-            case And(args):
-                parts = [self._truth(lit.node, held, atom, positive) for lit in args]
-                if None in parts:
-                    return None
-                return all(part != lit.negated for part, lit in zip(parts, args, strict=True))
-            case Xor(left, right):
-                one, other = (self._truth(part, held, atom, positive) for part in (left, right))
-                return None if one is None or other is None else one != other
-        return None
-
-
-def _standing(lit: Lit, same: Mapping[int, Lit]) -> Lit:
-    """Return the literal that stands for one."""
-    while lit.node in same:
-        found = same[lit.node]
-        lit = Lit(found.node, found.negated != lit.negated)
-    return lit
 
 
 def _plain(sign: Sign) -> Sign:

@@ -182,6 +182,8 @@ def law_of(program: Program) -> ProgramLaw:
     enough is known."""
     if program.normed:
         raise NotProved("the proof from the weights does not cover layer norms")
+    if program.rounding is not None:
+        raise NotProved("the proof from the weights does not cover rounding")
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 

@@ -101,6 +101,7 @@ class CompiledInput(ModelInput, FormulaInput):
             "--beta": (options.beta, (None, facts.beta)),
             "--tau": (options.tau, (None, self.made.model.temperature)),
             "--weighting": (options.weighting, (None, self.made.model.weighting)),
+            "--rounding": (options.rounding and options.rounding.rounding, (None, self.made.model.rounding)),
             "--at": (options.at, (None, facts.at)),
             "--single-head": (options.single_head, (False, facts.single_head)),
             "--counting": (options.counting, (None, facts.counting)),

@@ -320,7 +320,7 @@ def test_counts_are_exact_means_and_inverses() -> None:
             "causal-temperature",
             None,
             "4:8: error: '#' looks ahead",
-            "temperature, position, layer-norm.",
+            "temperature, position, layer-norm, rounded.",
         ),
         ("#L[a] + len > 1", "causal-position", None, "4:9: error: 'len' looks ahead", "temperature, position."),
         ("PRIME(len)", "causal-temperature", None, "4:7: error: 'len' looks ahead", "temperature, position."),

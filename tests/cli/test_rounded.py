@@ -1,0 +1,82 @@
+"""Regime `rounded` on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+NESTED = "#L[#L[a] - #L[b] >= 0] - 2*#L[b] >= 0"
+TEXT = ("-e", NESTED, "--alphabet", "a b")
+ONE = ("-e", "#L[a] >= 1", "--alphabet", "a b")
+GIVEN = (*TEXT, "--regime", "rounded")
+
+
+def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
+    shown = " ".join(hardsim("show", *GIVEN).clean().out.split())
+    assert "2 layers, 2 heads" in shown
+    assert "floor:8, down to a multiple of 2^-8, after each sublayer" in shown
+    assert "beta" not in shown
+    hardsim("check", *GIVEN, "--max-n", "4").exits(0, "PROVED")
+    hardsim("prove", *ONE, "--rounding", "biased:4", "--all-n", "--max-n", "8").exits(0, "every word of every length")
+
+
+def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: Cli) -> None:
+    found = hardsim("check", *ONE, "--rounding", "nearest:2", "--max-n", "3")
+    text = " ".join(found.exits(1, "REFUTED").out.split())
+    assert "hard/oracle disagree on a word of length 3" in text
+    assert "--rounding floor:P" in text
+    assert "hardsim trace -e '#L[a] >= 1' --alphabet 'a b' --regime rounded --rounding nearest:2 bbb" in found.out
+    hardsim("check", *ONE, "--rounding", "nearest:8", "--max-n", "3").exits(0, "CERTIFIED")
+
+
+def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:
+    counted = hardsim("check", *ONE, "--regime", "all", "--rounding", "nearest:1", "--max-n", "2")
+    assert "6 results: 5 PROVED, 1 REFUTED" in counted.out
+
+
+def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
+    for name, extra in (("m.json", ()), ("m.ahat.json", ("--hard",))):
+        path = tmp_path / name
+        hardsim("compile", *TEXT, "--rounding", "biased:3", *extra, "-o", str(path)).exits(0)
+        found = hardsim("check", str(path), "--max-n", "4").exits(0, "PROVED")
+        assert "the file says" not in found.out
+    document = json.loads((tmp_path / "m.json").read_text())
+    assert document["model"]["rounding"] == document["specification"]["rounding"] == "nearest:3"
+    document["model"]["rounding"] = "nearest:2"
+    (tmp_path / "apart.json").write_text(json.dumps(document))
+    hardsim("check", str(tmp_path / "apart.json")).refused("the rounding of the network")
+    document["model"]["rounding"] = "up:2"
+    (tmp_path / "apart.json").write_text(json.dumps(document))
+    hardsim("check", str(tmp_path / "apart.json")).refused("expected floor:P or nearest:P")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("check", *GIVEN, "--beta", "3"), "have no scores, so --beta does not apply"),
+        (("check", *GIVEN, "--tau", "1"), "its temperature is 1 by definition"),
+        (("check", *GIVEN, "--counting", "sign"), "has one construction"),
+        (("check", *GIVEN, "--single-head"), "has one construction"),
+        (("check", *TEXT, "--regime", "none", "--rounding", "floor:3"), "does not fit regime 'none'"),
+        (("check", *TEXT, "--rounding", "ceil:3"), "Write floor:P, nearest:P or biased:P"),
+        (("check", *TEXT, "--rounding", "floor:300"), "more than 256 binary places"),
+        (("check", "-e", "a S b", "--alphabet", "a b", "--regime", "rounded"), "for which regime 'rounded' has no"),
+        (("check", *GIVEN, "--engine", "float64"), "does not cover networks with rounding (floor:8)"),
+        (("bound", *GIVEN, "--critical"), "does not cover networks with rounding"),
+        (("precision", *GIVEN), "export and precision do not cover networks with rounding (floor:8)"),
+        (("export", *GIVEN, "--to", "torch", "-o", "x"), "export and precision do not cover networks with rounding"),
+        (("prove", *GIVEN, "--all-n", "--rocq", "x"), "--rocq does not cover the regime rounded"),
+    ],
+)
+def test_what_does_not_apply_is_refused(hardsim: Cli, options: tuple[str, ...], message: str) -> None:
+    found = hardsim(*options)
+    assert found.code == 2
+    assert message in " ".join(found.err.split())
+
+
+def test_it_is_traced_bounded_and_reported(hardsim: Cli, tmp_path: Path) -> None:
+    hardsim("trace", *GIVEN, "aab").exits(0)
+    hardsim("bound", *ONE, "--regime", "rounded", "--max-n", "3").exits(0)
+    hardsim("report", *ONE, "--regime", "rounded", "--max-n", "3", "-o", str(tmp_path / "report")).exits(0)
