@@ -98,6 +98,12 @@ def doing(label: str) -> None:
     _State.label = label
 
 
+def restart(label: str) -> None:
+    """Set what the line says, and let its clock begin again."""
+    _State.label, _State.started = label, time.monotonic()
+    hide()
+
+
 def hush(quiet: bool) -> None:
     """Never draw the line (`quiet`), or draw it again."""
     _State.quiet = quiet

@@ -102,8 +102,8 @@ class Commands(TyperGroup):
     """The group of all commands, which makes a command when it is asked for."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help of the application: one screen with all commands, so without a section of options."""
-        return str(application(brief=True).get_help(ctx)).replace("\n\nCommands:", "\nCommands:")
+        """Return the help of the application: one screen with all commands, so without empty lines and options."""
+        return str(application(brief=True).get_help(ctx)).replace("\n\n", "\n")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return all options of the application."""

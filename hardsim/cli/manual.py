@@ -99,6 +99,32 @@ Examples:
   hardsim check model.json
 """
 
+WATCH = """Check files again whenever one of them is saved.
+
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), or a directory
+of them; there may be several. The options are those of `check`, without -e, --pin and --resume.
+
+Each check is a run of `hardsim check`. On a terminal it has a screen of its own. A mistake in a file is shown first,
+with its place; then the verdict on words up to length 4; then the whole report, as far as the screen has room. A save
+ends a check that is still running.
+
+The files that a specification names, and those of --against and --data, are watched, too. A file may be replaced,
+deleted, and written again. Ctrl-C ends the command, with exit code 130.
+
+Where standard output is no terminal, each report follows a line with the number of the check. With --json - there is
+nothing but one JSON document a line for each check; --json PATH has the document of the last one.
+
+The command needs the library watchfiles, the extra watch. WATCHFILES_FORCE_POLLING=1 finds changes where the system
+does not report them, such as on network drives.
+
+\b
+Examples:
+  hardsim watch mine.ltl
+  hardsim watch mine.ltl --against other.re --max-n 12
+  hardsim watch my_gpt2.spec
+  hardsim watch formulas/ --json -
+"""
+
 PROVE = """Prove from its weights that a transformer is right on every word.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
@@ -634,6 +660,7 @@ Examples:
 
 COMMANDS = {
     "check": Manual("Check word by word that a network answers right.", CHECK),
+    "watch": Manual("Check files again whenever one is saved.", WATCH),
     "prove": Manual("Prove a network right on all words up to a length.", PROVE),
     "verify": Manual("Check a certificate that prove wrote.", VERIFY),
     "eval": Manual("Print the answers on given words.", EVAL, usage="[OPTIONS] [FILE]"),

@@ -268,12 +268,7 @@ def require_inside(place: Path, name: str, given: str) -> None:
 
 def arguments_of(request: Request) -> list[str]:
     """Return the command line of a report without its destination: everything on which the results depend."""
-    found = ["report", *(request.files or [])]
-    for name in KEPT:
-        if name in request.written:
-            value = getattr(request, name)
-            found += [OPTIONS[name].names[0], *([] if value is True else [str(value)])]
-    return found
+    return ["report", *(request.files or []), *request.typed(KEPT)]
 
 
 def versions() -> dict[str, str]:

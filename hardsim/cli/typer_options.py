@@ -13,20 +13,23 @@ import typer
 from hardsim.cli import streams
 from hardsim.cli.completion import Completion
 from hardsim.errors import InputError
-from hardsim.options.table import OPTIONS, Request, signed
+from hardsim.options.table import ALIKE, OPTIONS, Request, signed
 
 HELP_ALL = "help_all"
 
 
 def options_of(command: str) -> list[str]:
     """Return the fields of the options and arguments of a command, in the order of the table."""
+    if command in ALIKE:
+        other, left_out = ALIKE[command]
+        return [name for name in options_of(other) if name not in left_out]
     return [name for name, one in OPTIONS.items() if command in one.commands]
 
 
 def parameter(name: str, command: str, brief: bool) -> Parameter:
     """Return the parameter that typer needs for a field, on a brief or a whole help page. Arguments are hidden, because
     typer would list their Python types; the text of the command describes them."""
-    one = OPTIONS[name]
+    one, command = OPTIONS[name], ALIKE.get(command, (command,))[0]
     default, metavar = one.default_of(command), one.metavar
     if not one.names:
         needed = default == ()  # which typer checks; the others have better errors
@@ -95,7 +98,8 @@ def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: 
 
 def renamed(arguments: list[str], command: str) -> list[str]:
     """Return the arguments with earlier names of options replaced by the present ones; a note names each."""
-    present = {old: one.flag for one in OPTIONS.values() for old in one.aliases.split() if command in one.commands}
+    taken = [OPTIONS[name] for name in options_of(command)]
+    present = {old: one.flag for one in taken for old in one.aliases.split()}
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     for place, text in enumerate(options):
         name, equals, value = text.partition("=")

@@ -10,7 +10,7 @@ module imports nothing that takes long, so that help and mistakes in a command l
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from inspect import Parameter, signature
@@ -64,6 +64,8 @@ DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against 
 check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau weighting rounding single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
+ALIKE = {"watch": ("check", ("expression", "pin", "resume"))}
+"""The commands that take the options of another one: that command, and the fields that are left out."""
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file with a proof, each with a description of the file."""
 
@@ -466,6 +468,19 @@ class Request:
             ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting, rounded)
             for regime, rounded in zip(regimes, rounding, strict=True)
         ]
+
+    def typed(self, names: Iterable[str]) -> list[str]:
+        """Return those options, of the fields with these names, that were given, as they are typed."""
+        found = list[str]()
+        for name in names:
+            one, value = OPTIONS[name], getattr(self, name)
+            if name in self.written and isinstance(value, bool):
+                found.append(one.flag if value else one.names[-1].partition("/")[2])
+            elif name in self.written:
+                found += [
+                    text for each in (value if isinstance(value, list) else [value]) for text in (one.flag, str(each))
+                ]
+        return found
 
     def given(self, options: str, command: str = "") -> str:
         """Return those of the named options (field names separated by spaces) that differ from the defaults of a

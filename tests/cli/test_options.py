@@ -16,7 +16,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.typer_options import options_of
 from hardsim.lang.vocabulary import DIALECTS
 from hardsim.measuring.export import GOALS
-from hardsim.options.table import ALL, FORMATS, OPTIONS, Request, option, table
+from hardsim.options.table import ALIKE, ALL, FORMATS, OPTIONS, Request, option, table
 from hardsim.options.values import COUNT
 from hardsim.precision.safe_lengths import ARITHS
 from hardsim.targets.base import At
@@ -106,7 +106,7 @@ def test_values_are_those_that_there_are() -> None:
 
 
 def test_every_entry_names_commands_and_a_default_of_its_own_has_a_reason() -> None:
-    assert {command for one in OPTIONS.values() for command in one.commands} == {*COMMANDS}
+    assert {command for one in OPTIONS.values() for command in one.commands} == {*COMMANDS} - {*ALIKE}
     for one in OPTIONS.values():
         assert len(one.commands) == len({*one.commands})
         assert one.own.keys() <= {*one.commands}

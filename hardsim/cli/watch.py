@@ -1,0 +1,238 @@
+"""The command `hardsim watch`: run `hardsim check` again whenever a file is saved.
+
+Every check is a process of its own, `hardsim check` with the same options. So there is one way to check, nothing of an
+earlier check is left in memory, and a save can end a check that is still running. On a terminal a check has two steps:
+short words, which take a moment, and then everything; a mistake in a file appears after the first. Elsewhere there is
+one step.
+
+The library watchfiles reports that something happened in a folder. Whether a watched file changed is decided by its
+time, size and number on the disk. So it makes no difference whether an editor writes into the file or replaces it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from hardsim.campaign.interrupts import uninterrupted
+from hardsim.cli import activity
+from hardsim.cli.typer_options import options_of
+from hardsim.cli.watch_view import CheckOutput, LineView, ScreenView
+from hardsim.errors import HardsimError, InputError, enumerated
+from hardsim.files import STDOUT
+from hardsim.options.table import JSON, TEXT, Request
+from hardsim.targets.paths import expand_paths, read_with
+from hardsim.version import install_hint
+
+SHORT = 4
+"""Largest length of the words of the first step."""
+TICK, STEP, MOST = 100, 50, 400
+"""Milliseconds between two looks at a running check; without a further change, after which changes are reported; and
+for which changes are gathered at most."""
+GRACE = 0.4
+"""Seconds for which a file may be missing or empty before it is checked like that: an editor may be replacing it."""
+PATIENCE = 3.0
+"""Seconds that a check has to end by itself."""
+
+Watcher = Callable[..., Iterator[object]]
+State = tuple[int, int, int] | None
+"""The time, the size and the number of a file; None if there is no file."""
+
+
+def command(request: Request) -> None:
+    """Run `hardsim watch` as requested, until it is interrupted."""
+    if not request.files:
+        raise InputError("nothing to watch: give a file", "For example: hardsim watch mine.ltl")
+    watcher = _watcher()
+    files = WatchedFiles(request)
+    files.require()
+    documents = request.format == JSON or request.json == STDOUT
+    screen = sys.stdout.isatty() and request.format == TEXT and not documents
+    view = ScreenView(len(request.files) > 1) if screen else LineView(documents)
+    with closing(CheckRuns(request, files, steps(request, screen), view)) as checks:
+        while True:
+            # The folders that matter change with the files: a specification may name others after a save.
+            folders = files.folders()
+            with suppress(FileNotFoundError):  # a folder went away just now
+                for changes in watcher(
+                    *folders, watch_filter=None, debounce=MOST, step=STEP, rust_timeout=TICK, yield_on_timeout=True,
+                    recursive=False, ignore_permission_denied=True,
+                ):  # fmt: skip
+                    checks.look(bool(changes))
+                    if changes and files.folders() != folders:
+                        break
+
+
+def _watcher() -> Watcher:
+    """Return the function that reports changes. Raises InputError if its library is not installed."""
+    try:
+        from watchfiles import watch
+    except ImportError:
+        raise InputError("hardsim watch needs watchfiles, which is not installed", install_hint("watch")) from None
+    return watch
+
+
+def steps(request: Request, screen: bool) -> list[tuple[str, list[str]]]:
+    """Return the steps of a check: what each does, and the command line of its process."""
+    options = [name for name in options_of("watch") if name != "files"]
+    every = [*request.typed(options), "--", *(request.files or [])]
+    start = [sys.executable, "-P", "-m", "hardsim", "check"]
+    whole = f"words up to length {request.max_n}, and the proof", [*start, *every]
+    # Labelled data and independent draws are no words of growing length.
+    if not screen or request.max_n <= SHORT or request.data or request.draws is not None:
+        return [whole]
+    others = request.typed([name for name in options if name not in ("max_n", "quiet", "json")])
+    short = ["--max-n", str(SHORT), "--quiet", *others, "--", *(request.files or [])]
+    return [(f"words up to length {SHORT}", [*start, *short]), whole]
+
+
+class WatchedFiles:
+    """The files on which the checks of a request depend."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._given = [*(request.files or []), *(request.data or []), *filter(None, [request.against])]
+        self._known = {path: [path] for path in self._given}
+        """By each given path, all files that are read with it; of a damaged file, those before the damage."""
+
+    def require(self) -> None:
+        """Require that each given path exists. Raises InputError, naming one that does not."""
+        for path in self._given:
+            expand_paths([path], self._request.lines)
+            if missing := [one for one in read_with(path) if not os.path.lexists(one)][:1]:
+                raise InputError(
+                    f"{missing[0]}: no such file", "Check the path: `watch` waits for no file at its start."
+                )
+
+    def all(self) -> list[str]:
+        """Return the paths of all these files, and of given folders."""
+        for path in self._given:
+            with suppress(HardsimError, OSError):
+                names = expand_paths([path], self._request.lines)
+                self._known[path] = [path, *(one for name in names for one in read_with(name))]
+        return [*dict.fromkeys(os.path.abspath(one) for found in self._known.values() for one in found)]
+
+    def folders(self) -> set[Path]:
+        """Return the folders in which changes of these files appear: those of links and of what they lead to. For a
+        folder that does not exist, it is the next one above."""
+        found = set[Path]()
+        for path in self.all():
+            for place in (Path(path), Path(os.path.realpath(path))):
+                folder = place if place.is_dir() else place.parent
+                found.add(next(one for one in (folder, *folder.parents) if one.is_dir()))
+        return found
+
+    def states(self) -> dict[str, State]:
+        """Return the state of each of these files."""
+        return {path: _state(path) for path in self.all() if not os.path.isdir(path)}
+
+
+def _state(path: str) -> State:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class WatchView(Protocol):
+    """The way in which checks are shown."""
+
+    def begin(self, number: int, changed: str, step: str) -> None:
+        """Show that a check begins with a step; `changed` names the files that changed."""
+
+    def show(self, done: CheckOutput, following: str) -> None:
+        """Show the result of a step; `following` says what the next step does, and is empty after the last one."""
+
+
+@dataclass
+class CheckRuns:
+    """The checks of a run, one at a time."""
+
+    request: Request
+    files: WatchedFiles
+    steps: list[tuple[str, list[str]]]
+    view: WatchView
+    number: int = 0
+    states: dict[str, State] | None = None
+    """The states of the files when the last check began; None before the first."""
+    changed_at: float | None = 0.0
+    """Time of the last change that no check has seen; None without one."""
+    step: int = 0
+    process: subprocess.Popen[bytes] | None = None
+    outputs: list[Any] = field(default_factory=list)
+
+    @uninterrupted()  # a line that is interrupted on its way out would be written twice
+    def look(self, changed: bool) -> None:
+        """Begin a check if a file was saved, and show a step that has ended."""
+        now = time.monotonic()
+        if changed:
+            self.changed_at = now
+        if self.changed_at is not None:
+            states = self.files.states()
+            # A file that is missing or empty may be half-way between two versions.
+            if now - self.changed_at >= GRACE or all(state is not None and state[1] for state in states.values()):
+                self.changed_at = None
+                if states != self.states:
+                    self._begin(states)
+        if self.process is not None and self.process.poll() is not None:
+            self._end(self.process.returncode)
+
+    def _begin(self, states: dict[str, State]) -> None:
+        before, self.states = self.states, states
+        changed = (
+            [] if before is None else [path for path in {**before, **states} if before.get(path) != states.get(path)]
+        )
+        self.number += 1
+        self.close()
+        named = enumerated([os.path.relpath(path) for path in changed]) if changed else ""
+        self.view.begin(self.number, named, self.steps[0][0])
+        self._start(0)
+
+    def _start(self, step: int) -> None:
+        # Files and no pipes: nobody needs to read while the process runs.
+        self.step, self.outputs = step, [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115  # closed in `_forget`
+        out, err = self.outputs
+        activity.release()
+        activity.restart(self.steps[step][0])
+        self.process = subprocess.Popen(self.steps[step][1], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def _end(self, code: int) -> None:
+        """Show the step that has ended, and begin the next one, unless a single file is wrong already."""
+        texts, step = [_text(one) for one in self.outputs], self.step
+        self._forget()
+        more = step + 1 < len(self.steps) and (code in (0, 3) or len(self.files.states()) > 1)
+        if more:
+            self._start(step + 1)
+        self.view.show(CheckOutput(self.number, code, *texts), self.steps[step + 1][0] if more else "")
+
+    def _forget(self) -> None:
+        for one in self.outputs:
+            one.close()
+        self.process, self.outputs = None, []
+        activity.hold()
+
+    def close(self) -> None:
+        """End a check that is running."""
+        if self.process is None:
+            return
+        self.process.terminate()  # as Ctrl-C does: it ends its own workers
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._forget()
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    return bytes(file.read()).decode("utf-8", "backslashreplace")
