@@ -386,7 +386,28 @@ class _Claims:
             kind = "number" if head.kind is Kind.LOOKUP else "table"
             self.heads[head.name] = {"kind": kind, "count": [[lit], [[1, side]]], "some": [some, False]}
         else:
-            self.heads[head.name] = {"kind": "sign", "what": [self.coordinates[self._reader(head)][0], False]}
+            self.heads[head.name] = {"kind": "sign", "what": [self._tested(head), False]}
+
+    def _tested(self, head: Head) -> int:
+        """Return the comparison whose sign a head tests: the node with most of the counts and the constant of the
+        head's query. Literals with the same truth may be different nodes, so that none of them is required; the node of
+        the coordinate that reads the head, or a part of that conjunction, comes first."""
+        query: dict[str, Rational] = dict(head.score[0][0].terms)
+        counts = {json.dumps(self.means[name]): value for name, value in query.items() if name in self.means}
+        constants = {value - HALF for name, value in query.items() if name not in self.means}
+        parts = [self.coordinates[self._reader(head)][0]]
+        for number in parts:  # which grows
+            op, args, *_ = self.nodes[number]
+            parts += [part for part, _ in args if op in ("and", "xor") and part not in parts]
+        found = dict[int, float]()
+        for number in dict.fromkeys([*parts, *range(len(self.nodes))]):
+            op, args, *rest = self.nodes[number]
+            if op == "at least":
+                sums = [(json.dumps((side, lit)), value) for lit, (value, side) in zip(args, rest[0], strict=True)]
+                alike = sum(counts.get(of) == value for of, value in sums) + (rest[1] in constants)
+                found[number] = alike + (number in parts) / 2
+        require(bool(found), f"the comparison that head {head.name} tests is not known")
+        return max(found, key=lambda number: found[number])
 
     def _reader(self, head: Head) -> str:
         """Return the coordinate written by the first clip that reads a head."""

@@ -583,29 +583,40 @@ class FormulaChecker(Claim, Costs):
         reason = f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
         require(k in self.claims, reason)
         node, negated = self.claims[k]
-        op, args, *rest = self.nodes[node]
-        line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
+        op, used = self.nodes[node][0], {key for _, form in forms for key in form}
+        parts, inner = self._parts(node, used) if op in ("and", "xor") else ([], [])
+        subject = self._subject(node, [part for part in parts if part not in used], used)
+        what, args, *rest = self.nodes[subject]
+        line = self.linear(args, rest[0], rest[1], i) if what == "at least" else {}
         forms = [(a, self.along(form, line)) for a, form in forms]
         # The node is an unknown fact of this class of positions: its clip may only repeat another coordinate's truth.
         if self.alias(node, i) != node and not any("" in form for _, form in forms):
-            op, line = LEAVES[0], {}
+            op, what, line = LEAVES[0], LEAVES[0], {}
         used = {key for _, form in forms for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
-        # These heads should read exactly the truth of the node, or of a part of a conjunction.
-        lemmas = [name for name in heads if self._lemma(node, name, i)]
-        parts, inner, reads = list[int](), list[int](), dict[str, int]()
-        if op in ("and", "xor"):
-            parts, inner = self._parts(node, used)
-            nearest = [name for name in heads if self.heads[name][1]["kind"] == "nearest"]
-            reads = {name: part for name in nearest for part in parts if self._lemma(part, name, i)}
+        # These heads should read exactly the truth of the subject, or of another part of a conjunction.
+        lemmas = [name for name in heads if self._lemma(subject, name, i)]
+        nearest = [name for name in heads if parts and self.heads[name][1]["kind"] == "nearest"]
+        reads = {name: part for name in nearest for part in parts if self._lemma(part, name, i)}
         edge = self._edge(op, i)
         message = f"the coordinate '{k}' is not the truth of the claimed node ({op}) {self.where(i)}"
         require(lemmas or edge or op in ("and", "xor", "at least", *LEAVES), message)
         if not (op == "and" and not heads and self._joins(bias, forms, node, negated, i)):
             sizes = {key: (0, self.extent(key[0], i)) for key in {*used, *line} if isinstance(key, tuple)}
             read = heads, lemmas, edge, reads, (parts, inner)
-            self._table((k, op, bias, forms, message), read, (line, sizes), i)
+            self._table((k, op, bias, forms, message), (subject, what), read, (line, sizes), i)
         return self.truth((node, negated), i)
+
+    def _subject(self, node: int, parts: list[int], used: set[Any]) -> int:
+        """Return the part of a conjunction or exclusive or that is a comparison or a predicate of the counts and heads
+        that its clips read; the node itself if no part is."""
+        for claim in [self.heads[key][1] for key in used if isinstance(key, str)]:
+            for part in parts:
+                what, args, *rest = self.nodes[part]
+                table = what == "predicate" and claim.get("count") == [args, [[1, rest[1][0][1]]]]
+                if table or (claim["kind"], claim.get("what")) == ("sign", (part, False)):
+                    return part
+        return node
 
     def _parts(self, node: int, used: set[Any]) -> tuple[list[int], list[int]]:
         """Return the operands of a conjunction or exclusive or, each replaced by its own operands as long as it is of
@@ -629,17 +640,17 @@ class FormulaChecker(Claim, Costs):
         """Return the words for a position in messages."""
         return f"at position {i} of {self.n}"
 
-    def _table(self, clips: Any, read: Any, counted: Any, i: int) -> None:
-        """Require, for each joint truth of what some clips read, that their sum is the truth of the claimed node."""
-        (k, op, bias, forms, message), (line, sizes) = clips, counted
+    def _table(self, clips: Any, about: tuple[int, str], read: Any, counted: Any, i: int) -> None:
+        """Require, for each joint truth of what some clips read, that their sum is the truth of the claimed node. What
+        they read of counts decides the subject: that node, or a part of that conjunction."""
+        (k, op, bias, forms, message), (subject, what), (line, sizes) = clips, about, counted
         heads, lemmas, edge, reads, (parts, inner) = read
         node, negated = self.claims[k]
-        rest = self.nodes[node][2:]
         used = {key for _, form in forms for key in form}
         # Truths that the node depends on are enumerated although no clip reads them.
         also = {*parts} if op in ("and", "xor") else {node} if op in LEAVES else set()
-        also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
-        zero = self._at_zero(node, rest[2], i) if op == "predicate" and lemmas else None
+        also |= {self.heads[name][1]["some"][0] for name in lemmas if what == "predicate"}
+        zero = self._at_zero(subject, self.nodes[subject][-1], i) if what == "predicate" and lemmas else None
         known = dict(self.known[i - 1])
         free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
         free |= {key for key in zero or () if key is not None}
@@ -647,9 +658,9 @@ class FormulaChecker(Claim, Costs):
         require(len(free) + len(heads) <= TOGETHER, reason)
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
         # Everything that the table depends on. If a table was accepted before, it need not be computed again.
-        key = ("clips", k, op, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *reads.items(), "",
-               *parts, "", *line.items(), "", *sizes.items(), "", *found, self.known[i - 1], *(zero or {}).items(),
-               *self.about(i))  # fmt: skip
+        key = ("clips", k, op, subject, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge,
+               *reads.items(), "", *parts, "", *line.items(), "", *sizes.items(), "", *found, self.known[i - 1],
+               *(zero or {}).items(), *self.about(i))  # fmt: skip
         self.spend(len(known) + sum(map(len, (forms, line, found))))
         if key in self.cache:
             return
@@ -659,21 +670,22 @@ class FormulaChecker(Claim, Costs):
         for chosen in product((0, 1), repeat=ways):
             truth: Combination = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
             truth |= {a: truth[self.alias(a, i)] for a in also}
-            # `goal` is the truth of the node in this case.
-            goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
+            # `goal` is the truth of the node in this case, and `own` that of the subject.
+            own = goal = truth[lemmas[0]] if lemmas and what != "at least" else truth.get("", 0)
+            if op in LEAVES:  # a clip that turns what another coordinate says of the symbol, as !p does
+                own = goal = truth[node]
+            elif zero is not None and not truth[self.heads[lemmas[0]][1]["some"][0]]:
+                own = goal = sum(a * (1 if part is None else truth[part]) for part, a in zero.items())
             if op in ("and", "xor"):
-                if any(truth[name] != truth[part] for name, part in reads.items()):
+                if any(truth[a] != truth[b] for a, b in reads.items()) or (zero is not None and own != truth[subject]):
                     continue
+                own = truth[subject] if subject != node else 0
                 for a in (*inner, node):
                     goal = truth[a] = self.join(self.nodes[a][0], [bool(truth[c]) != b for c, b in self.lits[a]])
-            elif op in LEAVES:  # a clip that turns what another coordinate says of the symbol, as !p does
-                goal = truth[node]
-            elif zero is not None and not truth[self.heads[lemmas[0]][1]["some"][0]]:
-                goal = sum(a * (1 if part is None else truth[part]) for part, a in zero.items())
             ends: Combination = {key: (truth[key],) * 2 for key in (*free, *known)} | sizes | {None: (1, 1)}
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
-            if op == "at least":
-                ends[""] = None if any(truth[name] != goal for name in lemmas) else self._reach(line, sizes, goal, i)
+            if what == "at least":
+                ends[""] = None if any(truth[name] != own for name in lemmas) else self._reach(line, sizes, own, i)
             # A case in which some part cannot have that truth does not occur.
             if all(ends.values()):
                 total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)

@@ -354,10 +354,16 @@ class _Lowering:
         ):
             block = placed[1]
             forms = [self._form(other) for other in others]
+            read = {name for clip in block.clips for name, _ in clip.form.terms} - {ONE}
+            apart_from = not read.intersection(name for form in forms for name, _ in form.terms)
             # Several clips that something else reads as well would be written twice.
             once = len(block.clips) == 1 or self.readers[newest.node] == 1
             within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
-            if within is not None:
+            apart = operators.conjunction([self._form(arg) for arg in args])
+            # Each of several clips repeats the other operands, which may take more parameters than a layer of its own.
+            if within is not None and (
+                len(block.clips) == 1 or (apart_from and within.parameters <= block.parameters + apart.parameters)
+            ):
                 self.required.update(self.names[other.node] for other in others)
                 return layer, within
         return layer + 1, operators.conjunction([self.form(arg) for arg in args])
@@ -509,7 +515,7 @@ class _Lowering:
             layer = max(layer, ready)
         if layer > 1:
             self.sums.add(name)
-        return layer, OperatorBlock((), (operators.compare(total),), closes=False)
+        return layer, OperatorBlock((), (operators.compare(total),))
 
     def _value(self, count: CountOf) -> tuple[Affine, int]:
         """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1
@@ -608,7 +614,7 @@ class _Lowering:
         at_zero = Affine.coordinate(self._predicate(node, 0, 0, node.offset))
         self._keys()
         head = operators.look_up(forms, value, f"{name}.read", self.regime, 1, Kind.TABLE, self._named(number))
-        return ready, OperatorBlock((head,), operators.table(head.out, self.read(forms.some), at_zero), closes=False)
+        return ready, operators.table(head, self.read(forms.some), at_zero)
 
 
 def deciding(node: ast.Node) -> ast.Node | None:

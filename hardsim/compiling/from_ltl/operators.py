@@ -70,12 +70,19 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class OperatorBlock:
-    """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate. `closes` is True if
-    a conjunction may close the clips: proofs know such conjunctions of nearest positions, but not of counts."""
+    """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate. `opposites` are
+    clips whose sum is its negation, if there are other ones than 1 minus a single clip."""
 
     heads: tuple[Head, ...]
     clips: tuple[Clip, ...]
-    closes: bool = True
+    opposites: tuple[Clip, ...] = ()
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights and biases of the clips, each of which is two relus, z and z - 1."""
+        rows = [dict(clip.form.terms) for clip in self.clips]
+        biases = [row.pop(ONE, 0) for row in rows]
+        return sum(2 * (len(row) + 1) for row in rows) + sum(bool(bias) + (bias != 1) for bias in biases)
 
 
 def edge(which: Literal["first", "last"], regime: Regime) -> OperatorBlock:
@@ -217,16 +224,16 @@ def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[A
     earlier, as clips of the operator's own layer; None if its clips cannot be closed, or are too many.
 
     Every clip of x is closed where one of the others is false (ours, theory 17D): the sum is then x if they all hold,
-    and 0 if not. For the negation of x: if x is a single clip, its opposite is closed; if not, `x & others` is
-    subtracted from the conjunction of the others.
+    and 0 if not. For the negation of x: its opposite clips are closed; without those, `x & others` is subtracted from
+    the conjunction of the others.
     """
-    if not block.closes:
+    opposites = block.opposites
+    if negated and len(block.clips) == 1 and (opposite := block.clips[0].opposite) is not None:
+        opposites = (opposite,)
+    if any(clip.most is None for clip in (opposites if negated and opposites else block.clips)):
         return None
-    opposite = block.clips[0].opposite if negated and len(block.clips) == 1 else None
-    if not negated:
-        clips = [clip.closed_unless(others) for clip in block.clips]
-    elif opposite is not None:
-        clips = [opposite.closed_unless(others)]
+    if not negated or opposites:
+        clips = [clip.closed_unless(others) for clip in (opposites if negated else block.clips)]
     else:
         within = [replace(clip, weight=-clip.weight).closed_unless(others) for clip in block.clips]
         clips = [*conjunction(others).clips, *within]
@@ -316,11 +323,21 @@ def compare(total: Affine, size: int | None = None) -> Clip:
     return Clip(total.scaled(2) + Affine.constant(2 - HALF), least, most)
 
 
-def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Clip, ...]:
-    """Return the clips for a predicate of a count: the value that the head read if the count is positive, and the
-    predicate of 0 (`at_zero`, an exact column) if it is 0."""
-    positive = Affine.of([(read, 2), (ONE, -HALF - 2)]) + some_form.scaled(2)
-    return (Clip(positive, -5 * HALF, 3 * HALF), Clip(at_zero - some_form, -1, 1))
+def opposites(clips: Sequence[Clip]) -> tuple[Clip, ...]:
+    """Return the clips that are 1 minus each of some clips. Raises ValueError if one of them has none."""
+    found = [clip.opposite for clip in clips]
+    if None in found:
+        raise ValueError("a clip without bounds has no opposite")
+    return tuple(clip for clip in found if clip is not None)
+
+
+def table(head: Head, some: Affine, at_zero: Affine) -> OperatorBlock:
+    """Return the block of a predicate of a count: the value that the head read if the count is positive (`some`), and
+    the predicate of 0 (`at_zero`, an exact column) if it is 0."""
+    read = Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF)
+    (other,) = opposites([read])
+    zero, one = (Clip(value - some, -1, 1) for value in (at_zero, Affine.constant(1) - at_zero))
+    return OperatorBlock((head,), (read.closed_unless([some]), zero), (other.closed_unless([some]), one))
 
 
 def sign(
@@ -345,5 +362,10 @@ def sign(
     )
     read = Clip(Affine.of([(head.out, 2), (ONE, -HALF)]), -HALF, 3 * HALF)
     # The counts themselves are used where m = 1, and what the head reads elsewhere.
-    single = compare(exact, size).closed_unless([alone])
-    return OperatorBlock((head,), (read.closed_unless([Affine.constant(1) - alone]), single), closes=False)
+    conditions = (Affine.constant(1) - alone, alone)
+    clips, other = (
+        tuple(clip.closed_unless([condition]) for clip, condition in zip(some, conditions, strict=True))
+        # The checker of certificates bounds the sum of counts and the constant apart, so twice the size is left.
+        for some in ((read, compare(exact, size)), opposites((read, compare(exact, 2 * size))))
+    )
+    return OperatorBlock((head,), clips, other)

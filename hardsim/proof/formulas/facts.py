@@ -205,6 +205,17 @@ class Diagrams:
             self._taken[diagram] = tuple(found)
         return self._taken[diagram]
 
+    def restricted(self, diagram: int, variable: int, branch: int) -> int:
+        """Return a diagram with one branch chosen for a variable, which is given by its own diagram."""
+        level = self._levels[variable]
+
+        def decided(first: int, _: int) -> int | None:
+            if self._levels[first] >= level:
+                return self._children[first][branch] if self._levels[first] == level else first
+            return None
+
+        return self._combined(("restricted", level, branch), decided, diagram, self.zero)
+
     def depends(self, diagram: int, variable: int) -> bool:
         """Return True if a diagram depends on a variable, which is given by its own diagram."""
         level, seen, waiting = self._levels[variable], {diagram}, [diagram]

@@ -27,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from math import ceil, floor
 from typing import Any, Literal
 
@@ -37,6 +38,7 @@ from hardsim.proof.formulas.cuts import Cuts
 from hardsim.proof.formulas.facts import MASKS, Column, Count, Facts, Near
 from hardsim.proof.formulas.head_argument import looked_up
 from hardsim.proof.formulas.state import require_names
+from hardsim.proof.shared.ratios import common
 from hardsim.proof.shared.result import NotProved
 
 
@@ -234,7 +236,7 @@ class ProgramMeaning:
         total = self._total(clips, bias, {name: self.facts.everywhere(self._variable(name)) for name in reads})
         table = next(((name, read) for name, read in reads.items() if isinstance(read, LookedUp)), None)
         if table is not None:
-            return self._tabled(total, table[0], table[1], clips[0].out)
+            return self._tabled(total, table[0], table[1], clips)
         read = {name: self._read(name, read, total) for name, read in reads.items() if isinstance(read, Nearest)}
         return self._total(clips, bias, read)
 
@@ -270,24 +272,44 @@ class ProgramMeaning:
         steps = [facts.beside(op, read.what) for op in STEPS]
         return tuple(steps[distance > 0] for distance in distances)
 
-    def _tabled(self, total: Column, name: str, read: LookedUp, out: str) -> Column:
+    def _tabled(self, total: Column, name: str, read: LookedUp, clips: list[Unit]) -> Column:
         """Return the column of a predicate of a count: the value that was looked up if the count is positive, else
-        a value that depends on the site."""
-        facts, variable = self.facts, self._variable(name)
+        a value that depends on the site. Or the conjunction of that, or of its negation, with other Booleans."""
+        facts, variable, diagrams = self.facts, self._variable(name), self.facts.diagrams
+        # Candidates for the value at count 0: false, true, and predicates of the position.
+        zeros = (diagrams.zero, diagrams.one, *facts.predicates)
 
         @cache
-        def choices(some: int) -> dict[int, int]:
-            read, none = facts.diagrams.all_of((some, variable)), facts.diagrams.negated(some)
-            # Candidates for the value at count 0: false, true, and predicates of the position.
-            zeros = (facts.diagrams.zero, facts.diagrams.one, *facts.predicates)
-            return {
-                facts.diagrams.linear([(1, read), (1, facts.diagrams.all_of((none, zero)))]): zero for zero in zeros
-            }
+        def fitting(some: int, number: int) -> list[tuple[bool, int, int, bool]]:
+            """Return all ways to write a sum of clips: if the predicate is negated, its value at count 0, the other
+            Booleans, and if they say that the count is positive."""
+            # Where a value was looked up and makes the predicate true, the sum is that of the others.
+            known = number if diagrams.constant(some) else diagrams.restricted(number, some, 1)
+            found = []
+            for negated, zero, positive in product((False, True), zeros, (False, True)):
+                others = diagrams.restricted(known, variable, int(not negated))
+                others = diagrams.all_of((others, some)) if positive else others
+                none = diagrams.all_of((diagrams.negated(some), zero))
+                what = diagrams.linear([(1, diagrams.all_of((some, variable))), (1, none)])
+                if number == diagrams.all_of((others, diagrams.negated(what) if negated else what)):
+                    found.append((negated, zero, others, positive))
+            return found
 
-        found = [choices(some).get(number) for some, number in zip(facts.positive(read.count), total, strict=True)]
-        if None in found:
-            raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
-        return facts.table(read.count, [zero for zero in found if zero is not None], read.columns or ())
+        ways = [fitting(*pair) for pair in zip(facts.positive(read.count), total, strict=True)]
+        if not all(ways):
+            what = f"the coordinate '{clips[0].out}'"
+            raise NotProved(f"{what} is not a predicate of a count, or a conjunction with one")
+        columns = []
+        # The count is positive in a conjunction, too, if another coordinate says so.
+        names = {name for item in clips for name, _ in item.pre.terms}
+        again = sum(self.columns.get(name) == facts.positive(read.count) for name in names) > 1
+        for choice in product((again, not again), zeros):
+            best = [max(found, key=lambda way: (way[3] == choice[0], way[1] == choice[1])) for found in ways]
+            table = facts.table(read.count, [zero for _, zero, *_ in best], read.columns or ())
+            columns.append(tuple([diagrams.all_of((diagrams.negated(value) if negated else value, others))
+                                  for value, (negated, _, others, _) in zip(table, best, strict=True)]))  # fmt: skip
+        # All are the same truth. One of them may be a node of the formula.
+        return next((column for column in columns if column in self.cuts.nodes), columns[0])
 
     def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a comparison of looked-up counts. Each count is the number that was read, plus 1 if
@@ -314,45 +336,78 @@ class ProgramMeaning:
         return facts.combine([(clips[0].weight, column)], bias)
 
     def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
-        """Return the column of a comparison by the sign of a sum: a head tests the sign where several positions are
-        visible, and a clip of the sum where only one is."""
-        out = clips[0].out
-        odd = NotProved(f"the coordinate '{out}' is not one test of a sign")
-        ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips
-        if not isinstance(read, Sign) or others or len(more) != 1 or first.weight != more[0].weight:
+        """Return the column of a sum of clips by the sign of a sum of counts: a head tests the sign where several
+        positions are visible, and clips of the sum where only one is. The clips may read other Booleans, too."""
+        facts, out = self.facts, clips[0].out
+        odd = NotProved(f"the coordinate '{out}' is not one test of a sign, or a conjunction with one")
+        ((name, read), *others) = reads.items() or [("", None)]
+        if not isinstance(read, Sign) or others:
             raise odd
-        # Of the two clips one reads the head, the other reads the sum itself.
-        test_of, sum_of = sorted((first, more[0]), key=lambda item: name not in dict(item.pre.terms))
-        factors = dict(test_of.pre.terms)
-        if name not in factors or name in dict(sum_of.pre.terms):
-            raise odd
-        variable, factor = self.facts.fact("read", name), factors.pop(name)
-        parts = [(factor, self.facts.everywhere(variable)), (1, self.form(Affine.of(factors)))]
-        test = self.facts.clipped(self.facts.combine(parts, 0))
-        means, rest = self._means(sum_of.pre)
-        offsets = self.facts.fixed(rest, f"the part of '{out}' besides its means")
-        # Where several positions are visible, the clip of the sum must be 0 whatever the means are.
-        largest = sum(max(value, 0) for value in means.values())
-        sizes = self.facts.sites.sizes(MASKS[read.side])
-        kinds = [self.facts.sites.sizes(MASKS[side]) for side, _ in (*means, *read.means)]
+        variable, sizes = facts.fact("read", name), facts.sites.sizes(MASKS[read.side])
 
         def above(step: Fraction, constant: Fraction) -> int:
             if (edge := -constant / step).denominator == 1:
                 raise NotProved(f"the number that '{out}' tests can be 0")
             return ceil(edge)
 
-        positive = self.facts.comparison(read.means, above, out)
-        single = self.facts.comparison(means, threshold, f"the coordinate '{out}'")
-        result = []
-        for site, alone in enumerate(self.facts.sites.alone(MASKS[read.side])):
-            if any(other[site] != sizes[site] for other in kinds):
+        compare = facts.comparison(read.means, above, out)
+        positive = tuple(
+            [compare(rest * size, site) for site, (rest, size) in enumerate(zip(read.rest, sizes, strict=True))]
+        )
+        alone = facts.sites.alone(MASKS[read.side])
+        # Where one position is visible, the head reads that position's value, which says nothing of the sum.
+        test = tuple([variable if single else number for single, number in zip(alone, positive, strict=True)])
+        parts: list[tuple[Rational, Column]] = []
+        for item in clips:
+            means, rest = self._means(item.pre) if name not in dict(item.pre.terms) else ({}, ())
+            if any(facts.sites.sizes(MASKS[side]) != sizes for side, _ in (*means, *read.means)):
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
-            if alone:
-                if test[site] != self.facts.diagrams.zero:
-                    raise NotProved(f"the coordinate '{out}' reads the sign of a count that sees one position")
-                result.append(single(offsets[site], site))
-            else:
-                if test[site] != variable or not self.facts.sites.at_most_zero(offsets[site] + largest, site):
-                    raise odd
-                result.append(positive(read.rest[site] * sizes[site], site))
-        return self.facts.combine([(clips[0].weight, tuple(result))], bias)
+            column = self._single((name, read), means, rest, positive) if means else None
+            parts.append((item.weight, column or self._total([replace(item, outs=((out, 1),))], 0, {name: test})))
+        found = facts.combine(parts, bias)
+        if any(
+            single and facts.diagrams.depends(number, variable) for single, number in zip(alone, found, strict=True)
+        ):
+            raise NotProved(f"the coordinate '{out}' reads the sign of a count that sees one position")
+        return found
+
+    def _single(
+        self, test: tuple[str, Sign], means: Mapping[Count, Rational], rest: Column, positive: Column
+    ) -> Column:
+        """Return the column of a clip of means and exact numbers. Where several positions are visible, it must be 0
+        whatever the means are. Where one is, means are counts: the clip must be the truth of the inequality `positive`
+        that the head tests, or its negation, or 0 whatever the counts are."""
+        facts, diagrams, (name, read) = self.facts, self.facts.diagrams, test
+        own = {of: Fraction(value) for of, value in read.means.items() if value}
+        factor = next((value / own[of] for of, value in means.items() if of in own), Fraction(0))
+        alike = factor and {of: factor * value for of, value in own.items()} == means
+        largest, result = sum(max(value, 0) for value in means.values()), list[int]()
+
+        def open_clip(value: Any, site: int) -> int | None:
+            """Return the truth that the clip is if no other Boolean closes it."""
+            lines = [facts.sites.line(number, site) for number in (value, read.rest[site])]
+            if not alike or any(line.of_i or line.of_n for line in lines):
+                return None
+            added, start = (line.constant for line in lines)
+            step = common(own.values())
+            # The least number above 0 and the greatest below 0 that can be tested, and what the clip reads then.
+            least = start + step * ceil(-start / step)
+            ends = [added + factor * (number - start) for number in (least - step, least)]
+            if ends[0] <= 0 and ends[1] >= 1:
+                return positive[site]
+            return diagrams.negated(positive[site]) if ends[0] >= 1 and ends[1] <= 0 else None
+
+        for site, alone in enumerate(facts.sites.alone(MASKS[read.side])):
+            cases = []
+            for value in diagrams.values(rest[site]):
+                fact = open_clip(value, site) if alone else None
+                if fact is None and not facts.sites.at_most_zero(value + largest, site):
+                    raise NotProved(f"a clip of means beside head {name} is not the inequality that the head tests")
+                here = diagrams.map(("equals", value), partial(_equals, value), rest[site])
+                cases += [diagrams.all_of((here, fact))] if fact is not None else []
+            result.append(diagrams.linear([(1, case) for case in cases]))
+        return tuple(result)
+
+
+def _equals(value: Rational, number: Rational) -> int:
+    return int(number == value)

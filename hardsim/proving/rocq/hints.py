@@ -219,6 +219,14 @@ class Hints:
             raise no_instance(f"what is read from coordinate {self.names[out]} is not known")
         return int(self.coordinates[reader][0])
 
+    def _parts(self, node: int) -> list[int]:
+        """Return a node, and the operands of conjunctions and exclusive ors from there on."""
+        parts = [node]
+        for part in parts:  # which grows
+            if self.table.entries[part].constructor in ("NAnd", "NXor"):
+                parts += [operand for operand in self.table.entries[part].operands if operand not in parts]
+        return parts
+
     def _reached(self, head: AttentionHead, node: int, kind: Mapping[str, Any]) -> int:
         """Return the node that a head computes which reads the nearest position: the node that its clip decides, or
         one of its operands, if the clip decides a conjunction; or, if that is a simpler node with the same truth, such
@@ -244,11 +252,7 @@ class Hints:
             # Literals with the same truth may be different nodes, so neither is required.
             return 1 + int(looks) + 2 * int(entry.text.endswith(ends))
 
-        parts = [node]
-        for part in parts:  # which grows
-            if entries[part].constructor in ("NAnd", "NXor"):
-                parts += [operand for operand in entries[part].operands if operand not in parts]
-        found: int = max(parts, key=fit)
+        found: int = max(self._parts(node), key=fit)
         found = found if fit(found) else max(range(len(entries)), key=fit)
         if not fit(found):
             raise no_instance(f"the operator that head {head.name} computes is not known")
@@ -301,7 +305,9 @@ class Hints:
             error = rational(rounded_up(growth / (growth - 1) ** 2))
             return f"LookupCount {count} {rational(beta)} {error}", Holding(f"VCount {count} {error}", (some,))
         error = rational(rounded_up(2 / (growth - 1)))
-        node = self._decided(out)
+        parts = self._parts(self._decided(out))
+        fits = [part for part in parts if self.table.entries[part].text.endswith(f" {count}")]
+        node = next((part for part in fits if self.table.entries[part].constructor == "NNumeric"), parts[0])
         held = Holding(f"VTable ({node}, false) {count} {error}", (some, node))
         return f"LookupTruth {count} {node} {rational(beta)} {error}", held
 

@@ -1,7 +1,10 @@
 """Tests of conjunctions in the layer of their newest operand: fewer layers, and the same answers."""
 
+import copy
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,21 +14,27 @@ from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.compiling.from_ltl.operators import MOST_CLIPS, MOST_READ, Clip, OperatorBlock
 from hardsim.network.numbers import ONE
+from hardsim.proof.formulas.every_length import prove_general
+from hardsim.proving.formula_certificate import certificate
+from hardsim.verify import verify
 from tests.support.check import ModelOptions, compile_formula
-from tests.support.language import desugar, parse_expression, parse_text
-from tests.support.model import REGIMES, Affine, Program
+from tests.support.hostile_certificates import sealed
+from tests.support.language import Oracle, desugar, parse_expression, parse_text
+from tests.support.model import REGIMES, Affine, ExactModel, Program, assemble
 from tests.support.strategies import all_words
 from tests.support.subjects import agree
 
 KNEE = "let a1 = #L[a] >= 1\nlet b1 = #L[b & a1] >= 1\nlet a2 = #L[a & b1] >= 1\na2 & #L[b & a2] = 0 & #L[b & !a1] = 0"
 """Words of a+ b+ a+, as C-RASP says it: counts nested four deep, each compared with 0 or 1."""
 LETTER, TRUE, FALSE = Affine.coordinate("[a]"), Affine.constant(1), Affine.constant(0)
+TABLE = operators.reach("S", LETTER, LETTER, "T", REGIMES["temperature"], "test").heads[0]
 BLOCKS = {
     "reach": operators.reach("S", LETTER, LETTER, "S", REGIMES["temperature"], "test"),
     "until": operators.reach("U", LETTER, LETTER, "U", REGIMES["temperature"], "test"),
     "first": operators.edge("first", REGIMES["temperature"]),
     "and": operators.conjunction([LETTER, Affine.coordinate("p"), TRUE - Affine.coordinate("q")]),
     "xor": operators.exclusive(LETTER, Affine.coordinate("p")),
+    "table": operators.table(TABLE, Affine.coordinate("p"), Affine.coordinate("q")),
 }
 
 
@@ -84,7 +93,7 @@ def test_a_clip_without_an_upper_bound_is_not_closed() -> None:
     assert clip.opposite is None
     with pytest.raises(ValueError, match="no upper bound"):
         clip.closed_unless([TRUE])
-    assert operators.conjunction_in_layer(OperatorBlock((), (clip,), closes=False), False, [TRUE]) is None
+    assert operators.conjunction_in_layer(OperatorBlock((), (clip,)), False, [TRUE]) is None
 
 
 def test_blocks_stay_small() -> None:
@@ -107,11 +116,95 @@ def test_blocks_stay_small() -> None:
         ("b & Y a", 2),  # the mark of the first position is in layer 1
         ("O (a & O (b & O (c & O a)))", 4),
         ("H (a -> O (b | !O (c & !O a)))", 4),
-        ("c & #L[a] > #L[b]", 4),  # a comparison of counts is not joined
+        ("c & #L[a] > #L[b]", 4),  # a comparison of looked-up counts is not joined
+        ("c & PRIME(#L[a])", 3),
+        ("c | EVEN(#[a])", 3),
+        ("EVEN(#L[a]) & #L[a] > 0", 4),  # the predicate's clips read that the count is positive already
     ],
 )
 def test_layers(text: str, layers: int) -> None:
     assert len(program(text).layers) == layers
+
+
+@pytest.mark.parametrize(
+    ("text", "layers"),
+    [
+        ("c & #L[a] > #L[b]", 3),
+        ("c | #[a] > #[b] + 2", 3),
+        ("a & !Y b & #R[a] > 1", 3),
+        ("O a & O b & O c & Y a & #L[a] > #L[b]", 4),  # both clips would repeat four other operands
+    ],
+)
+def test_layers_of_sign_tests(text: str, layers: int) -> None:
+    core = desugar(parse_expression(text, ["a", "b", "c"]))
+    assert len(lower(core, REGIMES["temperature"], counting="sign").layers) == layers
+
+
+@pytest.mark.parametrize(
+    ("text", "counting"),
+    [
+        ("#L[a] > #L[b] + 1", "sign"),
+        ("!(#[a] >= 2 * #[b] - 1)", "sign"),
+        ("PRIME(#L[a])", "lookup"),
+        ("!EVEN(#[a])", "lookup"),
+    ],
+)
+def test_joined_counts_are_right_proved_and_certified(text: str, counting: Any) -> None:
+    file = parse_text(f"alphabet: a b\n{text} & (b | first) & !(b & Y b)\n", "f")
+    found = compile_formula(file, ModelOptions(counting=counting))
+    assert len(found.program.layers) == 3
+    agree(found, all_words("ab", 5))
+    assert prove_general(found.model, found.program, desugar(file)).proved
+    assert verify(certificate(found, None)) is None
+
+
+def mistakes(form: Affine) -> list[Affine]:
+    """Return the form of a clip with each coefficient left out or turned, and with other constants."""
+    parts = [(name, factor) for name, factor in form.terms if name != ONE]
+    changed = [Affine.of([(name, -factor if way else -2 * factor)]) for name, factor in parts for way in (0, 1)]
+    return [form + change for change in [*changed, *(Affine.constant(value) for value in (-3, -1, 1, 3))]]
+
+
+@pytest.mark.parametrize(
+    ("text", "counting"),
+    [
+        ("#L[a] > #L[b]", "sign"),
+        pytest.param("!(#[a] > #[b])", "sign", marks=pytest.mark.slow),
+        pytest.param("!EVEN(#L[a])", "lookup", marks=pytest.mark.slow),
+    ],
+)
+def test_mistakes_in_joined_clips_are_not_proved_and_not_certified(text: str, counting: Any) -> None:
+    """Each change of a clip that makes some word's answer wrong is refused by both links of the proof and by the
+    checker of certificates."""
+    file = parse_text(f"alphabet: a b\n{text} & b & !Y b\n", "f")
+    found, words = compile_formula(file, ModelOptions(counting=counting)), all_words("ab", 5)
+    program, document, wrong = found.program, certificate(found, 4), 0
+    layer = program.layers[-1]
+    lengths = [[word for word in words if len(word) == n] for n in range(1, 6)]
+    expected = {word: int(Oracle(file).accepts(word)) for word in words}
+    for number, unit in enumerate(layer.units):
+        for form in mistakes(unit.pre):
+            units = (*layer.units[:number], replace(unit, pre=form), *layer.units[number + 1 :])
+            other = replace(program, layers=(*program.layers[:-1], replace(layer, units=units)))
+            model = ExactModel(other)
+            runs = [model.run(batch).columns[program.output] for batch in lengths]
+            if all(
+                column.values(k)[-1] == expected[word]
+                for column, batch in zip(runs, lengths, strict=True)
+                for k, word in enumerate(batch)
+            ):
+                continue
+            wrong += 1
+            network, core = assemble(other, found.budget), desugar(file)
+            assert not prove_general(network, other, core).proved
+            assert not prove_general(network, program, core).proved
+            broken = copy.deepcopy(document)
+            *_, row = broken["model"]["layers"][-1]["clips"][unit.out][1][number]
+            row.clear()
+            row.update({name: str(value) for name, value in form.terms if name != ONE})
+            broken["model"]["layers"][-1]["clips"][unit.out][1][number][1] = str(dict(form.terms).get(ONE, 0))
+            assert sealed(broken) is not None
+    assert wrong >= 8
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
