@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions
@@ -11,9 +12,12 @@ from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
+from hardsim.files import Sink
 from hardsim.measuring.equiv import EquivResult, compare
 from hardsim.options.table import Request
+from hardsim.report import grades
 from hardsim.report.equiv import line_reach, print_equiv, print_equiv_line, print_equiv_verdict
+from hardsim.report.outcome import Finished
 from hardsim.report.unused_options import equiv_unused
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.semantics import Semantics
@@ -21,7 +25,11 @@ from hardsim.targets.semantics import Semantics
 
 def command(request: Request) -> None:
     """Run `hardsim equiv` as requested, and print its results."""
-    with session("equiv", request, request.seed) as current:
+    with (
+        nullcontext() if request.html is None else Sink(request.html, "--html") as target,
+        session("equiv", request, request.seed, [] if target is None else [target]) as current,
+    ):
+        current.page = None if target is None else partial(_page, current, target)
         if not current.names:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")
         if current.expressions:
@@ -38,6 +46,15 @@ def command(request: Request) -> None:
             _two(current, given)
         else:
             _several(current, given)
+
+
+def _page(current: Session, target: Sink, finished: Finished) -> None:
+    """Write the page of --html, if there was a file to compare with."""
+    if current.reference is None:
+        note("no page was written: there is nothing to compare with")
+        return
+    target.write(grades.render(current.reference, finished, current.results))
+    note(f"the page is in {target.path}")
 
 
 def _require_two(given: int) -> None:
@@ -62,6 +79,7 @@ def _two(current: Session, given: Sequence[Input]) -> None:
     if len(sides) < len(given):
         return
     left, right = sides.values()
+    current.reference = left.name
     result = _compared(current, left, right)
     message = ResultText(
         result=result,

@@ -278,9 +278,8 @@ Examples:
 
 EQUIV = """Compare formulas, programs or regular expressions with the first one.
 
-Each FILE is a formula (.ltl), a program that accepts words (.srasp, .cr), a regular expression (.re), an automaton
-(.dot, .jff, .json), or a shipped name; -e gives a formula instead, which comes after the files. Two or more are needed,
-over the same symbols.
+Each FILE is a formula (.ltl), an accepting program (.srasp, .cr), a regular expression (.re), an automaton (.dot, .jff,
+.json), or a shipped name; -e gives a formula, after the files. All have the same symbols.
 
 No network is made: the meanings of the files are compared. Where both have an automaton (comparisons of two counts have
 none) their comparison decides every length. If those of conjunctions are too large (10,000 states, or
@@ -299,6 +298,7 @@ printed is accepted by the first file alone.
 
 Several files are each compared with the first one: a line each, with the word on the next line, and a summary. A file
 that cannot be read is an error, and the others are compared; the exit code is the first of 4, 1, 2, 3 that occurred.
+--html PATH also writes a web page for teachers, with a table of the files, the word of each, and the mistakes.
 --format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message,line,column.
 
 \b
@@ -306,10 +306,11 @@ Examples:
   hardsim equiv ab_plus.ltl ab_plus.srasp
   hardsim equiv mine.ltl mine.re --max-n 16
   hardsim equiv since -e 'b | a & Y(a S b)'
+  hardsim equiv solution.ltl submissions/ --html grades.html
+  hardsim equiv solution.ltl submissions/ --format csv
   hardsim equiv -e 'H a' -e '!O !a' --alphabet 'a b'
   hardsim equiv strict.ltl loose.ltl --included
   hardsim equiv one.re other.re --json -
-  hardsim equiv solution.ltl submissions/ --format csv
 """
 
 CLASSIFY = """Show the published classes of a language, with transformers of each.

@@ -121,6 +121,8 @@ class Session:
         """Time at which the work for the next outcome began."""
         self.stopped = False
         """True if a failure ended the run (--fail-fast)."""
+        self.page: Callable[[Finished], None] | None = None
+        """Function that writes a page of the finished run."""
         self.joint = False
         """True if all inputs together have one result."""
         self.missed: list[NotRun] = []
@@ -548,6 +550,9 @@ class Session:
         if self.screen.enabled:
             self._slowest()
         self.screen.flush()
+        if self.page is not None:
+            with self.guard(None):  # as for the document below
+                self.page(self._finished(missed, summary))
         if self.sink is not None:
             inputs, found, notes, errors = map(tuple, (self.inputs, self.results, self.notes, self.errors))
             parts = inputs, found, notes, errors, tuple(missed)

@@ -52,6 +52,9 @@ def command(request: Request) -> None:
     if not request.files:
         raise InputError("nothing to watch: give a file", "For example: hardsim watch mine.ltl")
     watcher = _watcher()
+    if request.format not in (TEXT, JSON):
+        message = f"hardsim watch prints text or json, not {request.format}"
+        raise InputError(message, f"`hardsim check --format {request.format}` prints one report.")
     files = WatchedFiles(request)
     files.require()
     documents = request.format == JSON or request.json == STDOUT
@@ -117,7 +120,8 @@ class WatchedFiles:
         for path in self._given:
             with suppress(HardsimError, OSError):
                 names = expand_paths([path], self._request.lines)
-                self._known[path] = [path, *(one for name in names for one in read_with(name))]
+                read = [one for name in names for one in read_with(name)]
+                self._known[path] = [path, *read] if os.path.isdir(path) else read
         return [*dict.fromkeys(os.path.abspath(one) for found in self._known.values() for one in found)]
 
     def folders(self) -> set[Path]:
@@ -207,12 +211,14 @@ class CheckRuns:
 
     def _end(self, code: int) -> None:
         """Show the step that has ended, and begin the next one, unless a single file is wrong already."""
-        texts, step = [_text(one) for one in self.outputs], self.step
+        (out, err), step = map(_text, self.outputs), self.step
+        if code < 0:
+            err += f"error: the check was ended by signal {-code}\n"
         self._forget()
         more = step + 1 < len(self.steps) and (code in (0, 3) or len(self.files.states()) > 1)
         if more:
             self._start(step + 1)
-        self.view.show(CheckOutput(self.number, code, *texts), self.steps[step + 1][0] if more else "")
+        self.view.show(CheckOutput(self.number, code, out, err), self.steps[step + 1][0] if more else "")
 
     def _forget(self) -> None:
         for one in self.outputs:

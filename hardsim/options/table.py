@@ -395,6 +395,9 @@ class Request:
     included: bool = option("--included", brief="equiv")(
         "Compare by inclusion. The other files should accept every word that the first one accepts."
     )
+    html: str | None = console("--html PATH", brief="equiv", kind=kinds.PATH)("""
+        Also write a web page with all results. It has a table of the files, the differing word of each, and the
+        mistakes of files that cannot be read.""")
     against: str | None = console("--against FILE", also="check prove eval trace classify", kind=kinds.PATH)("""
         Use FILE as the reference instead of the input's own formula or program. FILE is a formula (.ltl), a program
         (.srasp, .cr), a regular expression (.re) or a specification (.spec) over the same symbols; it is read at the

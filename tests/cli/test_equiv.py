@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from hardsim.visible import visible
 from tests.cli.conftest import Cli, interrupt, written
 
 SAME, OTHER = "b | a & Y(a S b)", "O b"
@@ -242,6 +244,77 @@ def test_the_first_failure_ends_the_comparisons(hardsim: Cli, tmp_path: Path) ->
     table = hardsim("equiv", solution, right, wrong, bare, "--fail-fast", "--format", "csv").exits(1).out
     assert [row["outcome"] for row in csv.DictReader(table.splitlines())] == ["passed", "failed", "skipped"]
     hardsim("equiv", solution, wrong, "--fail-fast").exits(1).unsaid("not run")
+
+
+def rows_of(page: Path) -> list[list[str]]:
+    """Return the texts in the rows of the table of a page."""
+    table = page.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
+    return [["".join(cell.itertext()) for cell in row] for row in ElementTree.fromstring(f"<table>{table}</table>")]
+
+
+def test_a_page_has_the_grade_of_each_file(hardsim: Cli, tmp_path: Path) -> None:
+    """`O b` is true of bc, of which `a S b` is false; no shorter word differs."""
+    solution, right, wrong, _, counts, other, mistake, missing = files = class_of(tmp_path)
+    page = tmp_path / "grades.html"
+    found = hardsim("equiv", *files[:3], mistake, counts, other, missing, "--max-n", "3", "--html", page).exits(1)
+    found.says(f"note: the page is in {page}")
+    rows = rows_of(page)
+    assert [row[:2] for row in rows] == [
+        [right, "right"],
+        [wrong, "wrong"],
+        [mistake, "cannot be compared"],
+        [counts, "right on the words tried"],
+        [other, "cannot be compared"],
+        [missing, "cannot be compared"],
+    ]
+    assert rows[1][2:5] == ["bc", "rejects", "accepts"]
+    assert all(row[2:5] == ["–", "–", "–"] for row in rows[:1] + rows[2:])
+    assert rows[2][5].startswith("line 2, column 4: ")
+    text = page.read_text(encoding="utf-8")
+    assert f"<h1>Compared with {solution}</h1>" in text
+    assert "6 files: 1 right, 1 wrong, 3 cannot be compared, 1 right on the words tried." in text
+    # The links of the table lead to the sections, in which a mistake has its caret.
+    links = re.findall(r'<a href="#(\w+)">', text)
+    assert links == re.findall(r'<h2 id="(\w+)">', text)
+    assert len(links) == 4
+    assert re.search(r"<pre>[^<]*6_mistake\.ltl:2:4: error[^<]*\n +\^", text)
+    assert (text.count("<script"), text.count("http")) == (0, 1)  # only the header that forbids scripts
+
+
+def test_pages_of_two_files_of_an_inclusion_and_of_a_stopped_run(hardsim: Cli, tmp_path: Path) -> None:
+    solution, right, wrong, bare, *_, missing = class_of(tmp_path)
+    page = tmp_path / "grades.html"
+    hardsim("equiv", solution, wrong, "--html", page).exits(1, "REFUTED")
+    assert [row[:3] for row in rows_of(page)] == [[wrong, "wrong", "bc"]]
+    hardsim("equiv", solution, right, "--included", "--html", page).exits(0)
+    assert [row[:3] for row in rows_of(page)] == [[right, "right", "–"]]
+    assert "Each file should accept every word that it accepts." in page.read_text(encoding="utf-8")
+    hardsim("equiv", solution, wrong, bare, "--fail-fast", "--html", page).exits(1)
+    assert [row[:2] for row in rows_of(page)] == [[wrong, "wrong"], [bare, "not compared"]]
+    page.unlink()
+    hardsim("equiv", missing, right, wrong, "--html", page).exits(2).says("no page was written")
+    assert not page.exists()
+    assert hardsim("equiv", solution, wrong, "--html", "-").exits(1).out.startswith("<!DOCTYPE html>")
+    hardsim("equiv", solution, wrong, "--html", "-", "--format", "csv").refused("both write to standard output")
+    hardsim("equiv", solution, wrong, "--html", wrong).exits(2)
+    assert Path(wrong).read_text(encoding="utf-8") == f"alphabet: a b c\n{OTHER}\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)<", "a&amp;\"'", "new\nline", "\x1b[31mred", "\u202eltr", "--html", "x,y;z"]
+)
+def test_names_of_submissions_may_be_hostile(hardsim: Cli, tmp_path: Path, name: str) -> None:
+    solution, *_ = class_of(tmp_path)
+    (tmp_path / "handed").mkdir()
+    wrong = written(tmp_path / "handed" / f"{name}.ltl", f"alphabet: a b c\n{OTHER}\n")
+    broken = written(tmp_path / "handed" / f"{name}2.ltl", f"alphabet: a b c\n'{name}'\n")
+    page = tmp_path / "grades.html"
+    hardsim("equiv", solution, tmp_path / "handed", "--html", page, "--format", "csv").exits(1)
+    text = page.read_text(encoding="utf-8")
+    shown = [visible(str(path)) for path in sorted([wrong, broken])]
+    assert [row[0] for row in rows_of(page)] == shown
+    assert (text.count("<script"), "\x1b" in text, "\u202e" in text) == (0, False, False)
+    assert text.count("<h2 ") == 2
 
 
 def test_expressions_beside_files_are_compared_too(hardsim: Cli) -> None:

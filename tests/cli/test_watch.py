@@ -217,6 +217,9 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     path = written(tmp_path / "x.ltl", RIGHT)
     hardsim("watch", path, "--against", tmp_path / "y.re").refused("y.re: no such file")
     hardsim("watch", path, "--regime", "every").refused("unknown regime")
+    hardsim("watch", path, "--format", "junit").refused(
+        "prints text or json, not junit", "hardsim check --format junit"
+    )
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     hardsim("watch", path).refused("hardsim watch needs watchfiles, which is not installed", "pip install '.[watch]'")
 
@@ -284,6 +287,12 @@ def test_the_files_of_a_specification_are_watched(tmp_path: Path) -> None:
     assert files.states() != before
     written(spec, "network: other\nlanguage: /a/\n")
     assert "other" in {Path(one).name for one in files.all()}
+
+
+def test_a_shipped_name_is_a_file_that_exists() -> None:
+    states = watch.WatchedFiles(Request(files=["since"])).states()
+    assert [Path(path).name for path in states] == ["since.ltl"]
+    assert None not in states.values()
 
 
 def test_links_are_watched_at_both_ends(tmp_path: Path) -> None:
