@@ -631,9 +631,9 @@ maps of a word that you choose, and on request the smallest beta that works. Bes
 gives it: the page runs these commands. Its address bar holds all that you typed, so a copied link restores it. Ten
 lessons are a start.
 
-Each request runs in a process of its own, which has 30 seconds and 2 GiB of memory, and no files but those of the
-request. Requests to another host name and from other pages are refused. With --json the document with the address is
-written when the page is ready.
+Each request runs in a process of its own, which has 30 seconds (two minutes for the smallest beta) and 2 GiB of memory,
+and no files but those of the request. Requests to another host name and from other pages are refused. With --json the
+document with the address is written when the page is ready.
 
 \b
 Examples:

@@ -76,11 +76,12 @@ def _serve(listener: socket.socket, sink: Sink | None) -> None:
 
     port = listener.getsockname()[1]
     workers = Workers(dispatch, MODULES, RequestLimits())
-    app = application(workers, [f"{LOOPBACK}:{port}", f"localhost:{port}"])
+    app = application(workers, [f"{LOOPBACK}:{port}", f"localhost:{port}"], lambda: server.should_exit)
     config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, loop="asyncio", http="h11", ws="none",
-        lifespan="off", timeout_graceful_shutdown=1, h11_max_incomplete_event_size=1 << 16,
+        app, log_level="error", access_log=False, server_header=False, proxy_headers=False, loop="asyncio", http="h11",
+        ws="none", lifespan="off", timeout_graceful_shutdown=1, h11_max_incomplete_event_size=1 << 16,
     )  # fmt: skip
+    server = uvicorn.Server(config)
     started()
     result = ServeResult(f"http://{LOOPBACK}:{port}/", port)
     if sink is not None:
@@ -91,4 +92,4 @@ def _serve(listener: socket.socket, sink: Sink | None) -> None:
     note("open this address in a browser; Ctrl-C ends the page")
     with interruptible():
         # At Ctrl-C uvicorn closes its connections, and then raises the signal again: exit code 130, as elsewhere.
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])

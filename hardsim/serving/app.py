@@ -7,7 +7,7 @@ requests, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import TypeAlias
 
@@ -89,8 +89,9 @@ class OwnPage:
         return None
 
 
-def application(workers: Workers, hosts: Sequence[str]) -> ASGIApp:
-    """Return the application. `hosts` are the names, with port, under which a browser may ask for it."""
+def application(workers: Workers, hosts: Sequence[str], ending: Callable[[], bool]) -> ASGIApp:
+    """Return the application. `hosts` are the names, with port, under which a browser may ask for it; `ending` says
+    whether the server is about to end, and wants no more answers."""
     texts = parts()
 
     async def part(request: Request) -> Response:
@@ -108,8 +109,12 @@ def application(workers: Workers, hosts: Sequence[str]) -> ASGIApp:
             wish = msgspec.json.decode(body, type=PageRequest)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return _said(400, f"This request cannot be read: {error}")
+
+        async def gone() -> bool:
+            return ending() or await request.is_disconnected()
+
         try:
-            answer = await workers.answer(wish, request.is_disconnected)
+            answer = await workers.answer(wish, gone)
         except Busy:
             return _said(503, "Too many requests wait already. Try again in a moment.")
         return _json(200, {"command": wish.command, **msgspec.structs.asdict(answer)})

@@ -141,7 +141,7 @@ const answer = async (name, draw, more = {}) => {
 const GOOD = ["PROVED", "CERTIFIED"], BAD = ["REFUTED", "MISMATCH"];
 const spelled = (word) => word.join(word.every((symbol) => [...symbol].length === 1) ? "" : " ");
 const shown = (word) => (word.length ? spelled(word) : "(empty)");
-const yes = (value) => (value === null ? "undecided" : Array.isArray(value) ? spelled(value) : value ? "accepts" : "rejects");
+const yes = (value) => (value === null || value === undefined ? "undecided" : Array.isArray(value) ? spelled(value.map((one) => (one === null ? "?" : String(one)))) : value ? "accepts" : "rejects");
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const number = (value) => (value === null ? "\u2013" : typeof value === "object" ? value.value : value);
 
@@ -169,6 +169,11 @@ const drawCheck = (result) => {
     const answers = [["the text", wrong.oracle], ["hard attention", wrong.hard], ["softmax", wrong.soft]];
     found.push(make("p", answers.map(([who, said]) => `${who} ${yes(said)}`).join("; ")));
     found.push(...wordList("A word with different answers", [wrong.word], 0, "wrong-answer"));
+  }
+  const outputs = result.shown?.outputs ?? [];
+  if (outputs.length) {
+    const texts = outputs.map((one) => `${shown(one.word)} \u2192 ${yes(one.output)}`);
+    found.push(make("p", `Outputs: ${texts.join(", ")}`));
   }
   if (result.parting) {
     const { layer, head, purpose } = result.parting;
@@ -334,6 +339,7 @@ const changed = () => {
   // Answers to an older text are no longer wanted.
   for (const control of running.values()) control.abort();
   for (const section of Object.values(parts)) section.classList.remove("busy");
+  byId("status").textContent = "\u2026";
   soon();
 };
 

@@ -54,6 +54,11 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{NAME}.{self.suffix}"
 
     @property
+    def patience(self) -> int:
+        """How many times longer than another request this one may take: a search runs many checks."""
+        return 4 if self.action == "critical" else 1
+
+    @property
     def pictures(self) -> tuple[str, ...]:
         """Names of the pictures that the command writes."""
         return (self.picture,) if self.action == "trace" else ()

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +24,8 @@ from hardsim.serving.page_requests import PageRequest
 
 TOGETHER, WAITING = 2, 16
 """Greatest number of processes at a time, and of requests that run or wait."""
+EARLY = "The process ended early: the request needed too much time or memory."
+UNWANTED = "Nobody waits for the answer."
 STEP = 0.01
 """Seconds between two looks at a process."""
 
@@ -50,6 +53,8 @@ class Workers:
         self._waiting += 1
         try:
             async with self._turns:
+                if await gone():
+                    return _stopped(UNWANTED)
                 # The server makes the folder, because a process that is killed cannot remove it.
                 with TemporaryDirectory(prefix="hardsim-", ignore_cleanup_errors=True) as folder:
                     Path(folder, request.file).write_bytes(request.text.encode())
@@ -59,43 +64,41 @@ class Workers:
 
     async def _watched(self, request: PageRequest, folder: str, gone: Callable[[], Awaitable[bool]]) -> PageAnswer:
         receiver, sender = self._context.Pipe(duplex=False)
-        given = sender, self._run, request.arguments, folder, request.pictures, self._limits
+        limits = replace(self._limits, seconds=self._limits.seconds * request.patience)
+        given = sender, self._run, request.arguments, folder, request.pictures, limits
         process = self._context.Process(target=answer, args=given, daemon=True)
         with receiver:
             with _without_main():
                 process.start()
             sender.close()  # else the end of the process would not end the pipe
             try:
-                return await self._received(receiver, process.is_alive, gone)
+                return await _received(receiver, process.is_alive, gone, limits)
             finally:
                 process.kill()
                 process.join()
                 process.close()
 
-    async def _received(
-        self, receiver: Connection, alive: Callable[[], bool], gone: Callable[[], Awaitable[bool]]
-    ) -> PageAnswer:
-        """Return what a process sends, or the limit that ended it."""
-        seconds, end = self._limits.seconds, time.monotonic() + self._limits.seconds
-        late = f"The request took longer than {seconds:g} seconds."
-        while not receiver.poll():
-            if time.monotonic() > end or await gone():
-                return _stopped(late)
-            # It may have sent its answer and ended between the two looks.
-            if not alive() and not receiver.poll():
-                return _stopped("The process ended early: the request needed too much time or memory.")
-            await asyncio.sleep(STEP)
-        try:
-            return msgspec.json.decode(receiver.recv_bytes(self._most), type=PageAnswer)
-        except EOFError:
-            return _stopped("The process ended early: the request needed too much time or memory.")
-        except OSError:
-            return _stopped(f"The answer has more than {self._most >> 10:,} KiB.")
 
-    @property
-    def _most(self) -> int:
-        """Greatest number of bytes of an answer."""
-        return 4 * self._limits.written
+async def _received(
+    receiver: Connection, alive: Callable[[], bool], gone: Callable[[], Awaitable[bool]], limits: RequestLimits
+) -> PageAnswer:
+    """Return what a process sends, or the limit that ended it."""
+    end, most = time.monotonic() + limits.seconds, 4 * limits.written
+    while not receiver.poll():
+        if await gone():
+            return _stopped(UNWANTED)
+        if time.monotonic() > end:
+            return _stopped(f"The request took longer than {limits.seconds:g} seconds.")
+        # It may have sent its answer and ended between the two looks.
+        if not alive() and not receiver.poll():
+            return _stopped(EARLY)
+        await asyncio.sleep(STEP)
+    try:
+        return msgspec.json.decode(receiver.recv_bytes(most), type=PageAnswer)
+    except EOFError:
+        return _stopped(EARLY)
+    except OSError:
+        return _stopped(f"The answer has more than {most >> 10:,} KiB.")
 
 
 def _stopped(reason: str) -> PageAnswer:

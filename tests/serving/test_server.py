@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -298,8 +298,14 @@ def test_ctrl_c_ends_it_and_json_says_where_it_is(hardsim: Cli, tmp_path: Path) 
         assert (document["command"], document["exit_code"]) == ("serve", 0)
         taken = hardsim("serve", "--port", str(found.port))
         taken.refused(f"error: port {found.port} is in use", "--port 0 takes a free one")
-        os.killpg(found.running.pid, signal.SIGINT)
-        out, err = found.running.communicate(timeout=PATIENCE)
+        # A request that runs is given up.
+        asking = http.client.HTTPConnection("127.0.0.1", found.port, timeout=PATIENCE)
+        body = {"action": "critical", "text": SINCE, "suffix": "ltl", "max_n": 16}
+        given = {"Content-Type": "application/json", "Origin": found.url[:-1]}
+        with closing(asking):
+            asking.request("POST", "/run", json.dumps(body), given)
+            os.killpg(found.running.pid, signal.SIGINT)
+            out, err = found.running.communicate(timeout=PATIENCE)
         assert (found.running.returncode, out) == (130, "")
         assert err.endswith("interrupted\n")
         assert "Traceback" not in err
