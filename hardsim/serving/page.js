@@ -104,10 +104,16 @@ const clear = (name) => {
   for (const other of section.querySelectorAll(".messages, .report, .command")) other.hidden = true;
 };
 
+// Lines of messages: all break, but a line of the text and the caret below it do not, so that the caret keeps its place.
+const lines = (text) => {
+  const all = text.split(/(?<=\n)/), caret = (line) => /^\s*\^+\s*$/.test(line ?? "");
+  return all.map((line, k) => make("span", line, caret(line) || caret(all[k + 1]) ? "exact" : "folds"));
+};
+
 // Show what the command said besides its report: errors, and remarks that its document has.
 const remarks = (place, found) => {
   const failed = found.code !== 0;
-  place.textContent = found.messages;
+  place.replaceChildren(...lines(found.messages));
   place.hidden = !found.messages || !(failed || found.document?.notes?.length);
   place.classList.toggle("wrong", failed);
 };
@@ -139,9 +145,19 @@ const answer = async (name, draw, more = {}) => {
 // ---- answers ----
 
 const GOOD = ["PROVED", "CERTIFIED"], BAD = ["REFUTED", "MISMATCH"];
-const spelled = (word) => word.join(word.every((symbol) => [...symbol].length === 1) ? "" : " ");
+let alphabet = []; // of the text that was read last
+// Words as they are typed: one character a symbol, or symbols apart.
+const quoted = (symbol) => (/\s/.test(symbol) ? `'${symbol}'` : symbol);
+const spelled = (word) => word.map(quoted).join(alphabet.every((symbol) => [...symbol].length === 1) ? "" : " ");
 const shown = (word) => (word.length ? spelled(word) : "(empty)");
-const yes = (value) => (value === null || value === undefined ? "undecided" : Array.isArray(value) ? spelled(value.map((one) => (one === null ? "?" : String(one)))) : value ? "accepts" : "rejects");
+const output = (value) => value.map((one) => (one === null ? "?" : String(one))).join(" ");
+const said = (value) => {
+  if (value === null || value === undefined) return "undecided";
+  return Array.isArray(value) ? `gives ${output(value)}` : value ? "accepts" : "rejects";
+};
+const answersOf = (found) =>
+  [["the text", found.oracle], ["hard attention", found.hard], ["softmax", found.soft]]
+    .map(([who, value]) => `${who} ${said(value)}`).join("; ");
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const number = (value) => (value === null ? "\u2013" : typeof value === "object" ? value.value : value);
 
@@ -166,13 +182,12 @@ const drawCheck = (result) => {
   const found = [line];
   const wrong = result.mismatch;
   if (wrong) {
-    const answers = [["the text", wrong.oracle], ["hard attention", wrong.hard], ["softmax", wrong.soft]];
-    found.push(make("p", answers.map(([who, said]) => `${who} ${yes(said)}`).join("; ")));
+    found.push(make("p", answersOf(wrong)));
     found.push(...wordList("A word with different answers", [wrong.word], 0, "wrong-answer"));
   }
   const outputs = result.shown?.outputs ?? [];
   if (outputs.length) {
-    const texts = outputs.map((one) => `${shown(one.word)} \u2192 ${yes(one.output)}`);
+    const texts = outputs.map((one) => `${shown(one.word)} \u2192 ${output(one.output)}`);
     found.push(make("p", `Outputs: ${texts.join(", ")}`));
   }
   if (result.parting) {
@@ -192,9 +207,9 @@ const rejected = (symbols, accepted, most) => {
   return found.slice(0, MOST_WORDS);
 };
 
-const drawWords = (result, found) => {
+const drawWords = (result) => {
   const { accepted, max_n, tried } = result, others = tried - accepted.length;
-  const out = rejected(found.document.inputs[0].alphabet, accepted, max_n);
+  const out = rejected(alphabet, accepted, max_n);
   const about = `of the ${tried.toLocaleString("en")} words up to length ${max_n}; choose one to see its attention`;
   return [
     make("p", about, "dim"),
@@ -231,9 +246,7 @@ const drawClasses = (result) => {
 };
 
 const drawTrace = (result, found) => {
-  const { oracle, hard, soft } = result.answers;
-  const line = [["the text", oracle], ["hard attention", hard], ["softmax", soft]];
-  const drawn = [make("p", line.map(([who, said]) => `${who} ${yes(said)}`).join("; "))];
+  const drawn = [make("p", answersOf(result.answers))];
   const svg = found.pictures["maps.svg"];
   if (svg) {
     const image = make("img"), frame = make("div", "", "scroll");
@@ -312,6 +325,7 @@ const read = async () => {
   if (!found) return;
   const failed = found.code !== 0;
   remarks(byId("errors"), found);
+  alphabet = found.document?.inputs?.[0]?.alphabet ?? [];
   byId("text").setAttribute("aria-invalid", String(failed));
   const model = found.document?.results?.[0]?.model;
   const size = model ? `: ${plural(model.layers, "layer")}, ${plural(model.heads, "head")}, dimension ${model.dimension}` : "";

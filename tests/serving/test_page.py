@@ -210,6 +210,10 @@ class TestPage:
         retype(tab, f"alphabet: a '{hostile}'\nO '{hostile}'\n")
         tab.wait(f"{QUIET} && document.querySelector('#words .word')?.textContent.includes('onerror')")
         assert tab.run("document.querySelectorAll('img').length") == 0
+        # A symbol with blanks is quoted in a word, as on the command line.
+        tab.run("document.querySelector('#words .word').click()")
+        tab.wait("document.querySelector('#trace img')?.naturalWidth > 0")
+        assert tab.run("byId('word').value") == f"'{hostile}'"
 
     def test_a_server_that_has_ended_is_named(self, tab: Tab) -> None:
         with serving() as other:
