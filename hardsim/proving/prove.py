@@ -34,6 +34,7 @@ from hardsim.campaign.result import (
     span_text,
     verdict_summary,
 )
+from hardsim.campaign.tally import Tally
 from hardsim.campaign.verdict import NO_ANSWER
 from hardsim.campaign.words import count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
@@ -562,7 +563,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
         if not affordable(subject, n, FEW):
             break
         tried += count_words(len(subject.alphabet), n)
-        mismatch = _refute_length(subject, n)
+        mismatch = _run_length(subject, n).mismatch
         if mismatch is not None and mismatch.refutes:
             return tried, mismatch
     return tried, None
@@ -597,8 +598,10 @@ def prove_attention(
         left = search - tried
         cheap = count_words_upto(len(subject.alphabet), n, left + 1) <= left
         if not found.proved_by and mismatch is None and subject.given_temperature and cheap:
-            tried += count_words(len(subject.alphabet), n)
-            mismatch = _refute_length(subject, n)
+            tally = _run_length(subject, n)
+            mismatch = tally.mismatch
+            lengths[-1] = _by_words(subject, found, tally)
+            tried += 0 if lengths[-1].proved_by else count_words(len(subject.alphabet), n)
         if mismatch is not None or (n > longest(subject, n, every) and (not subject.given_temperature or not cheap)):
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
@@ -715,6 +718,8 @@ def _settle(subject: Subject, known: KnownLength, near: Fraction | None) -> Leng
     if bound == 0 or (bound < distance and not subject.exact):
         return LengthProof(n, how, tau, bound, distance, network=assemble(program, schedule or Arith.of(tau)))
     reason = "the bound of the output's error is not smaller than its distance from the threshold"
+    if program.normed:
+        reason = "bounds of errors do not cover layer norms"
     return LengthProof(n, None, tau, bound, distance, reason)
 
 
@@ -724,13 +729,23 @@ def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 
 
-def _refute_length(subject: Subject, n: int) -> Mismatch | None:
-    """Return a mismatch of one length where softmax is wrong at the given temperature, in the network that was to be
-    proved. Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing."""
+def _run_length(subject: Subject, n: int) -> Tally:
+    """Return the tally of all words of one length, run at the given temperature. It has a mismatch where softmax is
+    wrong in the network that was to be proved. Words at which softmax lies on the threshold itself, so that no
+    precision settles them, refute nothing."""
     words = tuple(product(subject.alphabet, repeat=n))
     found, runs, _ = prepare_words(subject, {n: words}, {n: True})
     judge = HardJudge(subject, found.program, plan_length(found, subject, n))
-    return judge.tally(words, [run for shard in runs[n] for run in shard.known]).mismatch
+    return judge.tally(words, [run for shard in runs[n] for run in shard.known])
+
+
+def _by_words(subject: Subject, found: LengthProof, tally: Tally) -> LengthProof:
+    """Return the proof of a length of a network with layer norms, of which all words were run: in rationals or in
+    balls, so that they need no bound of errors. Return `found` where that proves nothing."""
+    left = tally.mismatch or tally.undecided or tally.unjudged or tally.failed or tally.violation
+    if not subject.program.normed or left or found.distance is None:
+        return found
+    return replace(found, proved_by="every word", bound=None, reason=None)
 
 
 def _too_many(subject: Subject, n: int) -> str:

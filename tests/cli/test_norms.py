@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.run.test_norms import sign_network
+from tests.support.subjects import FORMULAS
 
 MAJORITY = "alphabet: a b\n#L[a] - #L[b] >= 0\n"
 
@@ -41,3 +42,20 @@ def test_certified_float64_and_proofs_from_weights_name_the_norm(hardsim: Cli, m
     proof = hardsim("prove", str(model), "--all-n")
     assert proof.code == 3
     assert "does not cover layer norms" in " ".join(proof.out.split())
+
+
+def test_models_with_norms_are_proved_by_running_every_word(hardsim: Cli) -> None:
+    """The heads of PARITY tie, and no bound of errors covers norms: all words of each length are run in rationals."""
+    proof = hardsim("prove", "parity_layer_norm.ahat.json", "--max-n", "5", "--json", "-")
+    assert (proof.code, proof.result["verdict"], proof.result["tried"]) == (0, "PROVED", 0)
+    assert [length["proved_by"] for length in proof.result["lengths"]] == ["every word"] * 5
+
+
+def test_a_model_with_norms_that_softmax_gets_wrong_is_refuted(hardsim: Cli, tmp_path: Path) -> None:
+    document = json.loads((FORMULAS / "parity_layer_norm.ahat.json").read_text())
+    del document["examples"]
+    for key in ("norms", "norm_1", "norm_2"):
+        del document["program"]["layers"][1][key]  # hard attention keeps its distance; that of softmax shrinks
+    document |= {"temperature": "100", "program": document["program"] | {"threshold": "1/2"}}
+    (tmp_path / "wrong.ahat.json").write_text(json.dumps(document))
+    assert hardsim("prove", str(tmp_path / "wrong.ahat.json"), "--max-n", "3").code == 1

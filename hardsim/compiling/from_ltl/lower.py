@@ -191,7 +191,8 @@ class _Lowering:
     `names` and `ready` give the coordinate that holds a node and the layer that writes it (0: the embedding).
     `placed` gives, by coordinate, the layer and the block that writes it. `required` are the coordinates that something
     reads, `sums` those of comparisons of looked-up counts. `weights` gives the largest sum of |coefficients| of a
-    comparison that reads a count.
+    comparison that reads a count. `after` gives, for conjunctions in the layer of a sign test or a predicate of a
+    count, what a layer of their own would take: the parameters before it, and its block.
     """
 
     def __init__(
@@ -210,6 +211,7 @@ class _Lowering:
         self.required: set[str] = set()
         self.sums: set[str] = set()
         self.weights: dict[CountOf, int] = {}
+        self.after: dict[str, tuple[int, OperatorBlock]] = {}
         self.readers = Counter(operand for number in core.live for operand in operands(core.nodes[number]))
         self.readers[core.root.node] += 1
         refuse(core, regime, self.method)
@@ -287,7 +289,7 @@ class _Lowering:
             case Edge(which):
                 return self.marker(which), 1
             case And(args):
-                layer, block = self._conjunction(args)
+                layer, block = self._conjunction(number, args)
             case Xor(left, right):
                 block = operators.exclusive(self.form(Lit(left)), self.form(Lit(right)))
             case Step(op, arg):
@@ -338,7 +340,7 @@ class _Lowering:
         """Return the block of a head that reads its own condition: for sparsemax without a tie-break."""
         return operators.shared(block, self.regime) if self.weighting is SoftWeighting.SPARSEMAX else block
 
-    def _conjunction(self, args: Sequence[Lit]) -> tuple[int, OperatorBlock]:
+    def _conjunction(self, number: int, args: Sequence[Lit]) -> tuple[int, OperatorBlock]:
         """Return the block of a conjunction, and its layer: the layer of the newest operand, if there is a single one
         whose clips can be closed, or the next one."""
         newest = max(args, key=lambda arg: self.ready[arg.node])
@@ -354,19 +356,43 @@ class _Lowering:
         ):
             block = placed[1]
             forms = [self._form(other) for other in others]
-            read = {name for clip in block.clips for name, _ in clip.form.terms} - {ONE}
-            apart_from = not read.intersection(name for form in forms for name, _ in form.terms)
             # Several clips that something else reads as well would be written twice.
             once = len(block.clips) == 1 or self.readers[newest.node] == 1
             within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
-            apart = operators.conjunction([self._form(arg) for arg in args])
-            # Each of several clips repeats the other operands, which may take more parameters than a layer of its own.
-            if within is not None and (
-                len(block.clips) == 1 or (apart_from and within.parameters <= block.parameters + apart.parameters)
-            ):
+            if within is not None and self._joins(number, newest, block, within, forms):
                 self.required.update(self.names[other.node] for other in others)
                 return layer, within
+            if self.names[newest.node] in self.after and self.readers[newest.node] == 1:
+                _, after = self.after[self.names[newest.node]]
+                both = operators.conjunction_in_layer(after, newest.negated, forms)
+                if both is not None:
+                    # One clip for two conjunctions takes fewer parameters than the inner one in an earlier layer.
+                    self.placed[self.names[newest.node]] = layer + 1, after
+                    self.ready[newest.node] = layer + 1
+                    self.required.update(name for clip in both.clips for name, _ in clip.form.terms if name != ONE)
+                    return layer + 1, both
         return layer + 1, operators.conjunction([self.form(arg) for arg in args])
+
+    def _joins(
+        self, number: int, newest: Lit, block: OperatorBlock, within: OperatorBlock, others: Sequence[Affine]
+    ) -> bool:
+        """Return True if conjunction `number` is written `within` the layer of its newest operand. Each of the two
+        clips of a sign test or a predicate of a count would repeat the `others`. So they must differ from what those
+        clips read, and the network must not have more parameters than with a layer for conjunctions."""
+        name = self.names[newest.node]
+        if not block.opposites and name not in self.after:
+            return True
+        before, after = self.after.get(name, (block.parameters, None))
+        later = after and operators.conjunction_in_layer(after, newest.negated, others)
+        if later is None:
+            before += after.parameters if after else 0
+            later = operators.conjunction([self._form(newest), *others])
+        read = {name for clip in block.clips for name, _ in clip.form.terms} - {ONE}
+        again = read.intersection(name for form in others for name, _ in form.terms)
+        if again or within.parameters > before + later.parameters:
+            return False
+        self.after[f"and{number}"] = before, later
+        return True
 
     def form(self, lit: Lit) -> Affine:
         """Return a literal as a linear form over coordinates, and note that something reads it."""

@@ -114,6 +114,7 @@ def test_blocks_stay_small() -> None:
         ("a | !(b & O c)", 1),  # nested, with one operator
         ("O a & O b", 2),  # two operators of one layer
         ("b & Y a", 2),  # the mark of the first position is in layer 1
+        ("O a & O c & !Y b", 2),
         ("O (a & O (b & O (c & O a)))", 4),
         ("H (a -> O (b | !O (c & !O a)))", 4),
         ("c & #L[a] > #L[b]", 4),  # a comparison of looked-up counts is not joined
