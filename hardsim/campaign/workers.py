@@ -109,11 +109,11 @@ class Crew(ABC):
         self.workers = workers
         self.lost: Lost = lost or (lambda message: None)
 
-    def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
-        """Yield the answers, in the order of the shards. Raises WorkerFailure if workers are lost with the same shard
-        LOSSES times in a row."""
+    def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
+        """Yield the answers, in the order of the shards. A wave has `together` shards; 0: WAVE for each worker. Raises
+        WorkerFailure if workers are lost with the same shard LOSSES times in a row."""
         parcel, source = job.parcel(), iter(shards)
-        while wave := deque(islice(source, WAVE * self.workers)):
+        while wave := deque(islice(source, together or WAVE * self.workers)):
             yield from self._wave(parcel, wave)
 
     def _wave(self, parcel: bytes, wave: deque[Shard]) -> Generator[Any, None, None]:
@@ -177,9 +177,9 @@ class LocalCrew(Crew):
             self.workers = 1
         self.alone = self.workers == 1
 
-    def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
+    def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
         """Yield the answers, as `Crew.run` does."""
-        yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards)
+        yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards, together)
 
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
         try:
@@ -484,6 +484,11 @@ class Crews:
     lost: Lost
     _cluster: Crew | None = None
     _processes: Crew | None = None
+
+    @property
+    def local(self) -> bool:
+        """True if the processes are those of this machine."""
+        return self.request.backend == LOCAL
 
     def join(self) -> None:
         """Connect to the cluster, if the request names one. Raises InputError if the cluster cannot be used."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +11,8 @@ from hardsim.campaign.check import CheckOptions, check_options_of, default_worke
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
-from hardsim.campaign.workers import Crews, crews
+from hardsim.campaign.workers import Crews, LocalCrew, crews
+from hardsim.cli.ahead import Ahead
 from hardsim.cli.estimate import Bar, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
@@ -64,7 +65,10 @@ def command(request: Request) -> None:
         networks = all(one.is_network for one in given)
         listing = Listing(current.screen, [one.name for one in given], request.regime, networks)
         blocks = tables or not current.several(given)
-        work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
+        # A checkpoint keeps the words of one input after the other.
+        tasks = current.tasks(given) if kept is None else []
+        ahead = stack.enter_context(closing(Ahead(staff, request, checked, tasks)))
+        work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given), ahead)
         current.all(given, work.check, work.network)
         with current.printing():
             listing.end()
@@ -108,6 +112,7 @@ class Work:
     listing: Listing | None
     kept: Checkpoint | None
     several: bool
+    ahead: Ahead
 
     def check(self, subject: Subject) -> None:
         """Check the words of one compiled network, and print the result."""
@@ -127,9 +132,10 @@ class Work:
 
     def _run(self, subject: Target, options: CheckOptions) -> None:
         with uninterrupted(), remembering(self.kept, subject.name, subject.regime) as memory:
-            result = memory.result
+            result = memory.result or self.current.known(self.ahead)
             if result is None:
-                crew = self.staff.crew(lambda: default_workers(subject, options))
+                alone = self.ahead.workers > 1  # the other processes have work
+                crew = LocalCrew(1) if alone else self.staff.crew(lambda: default_workers(subject, options))
                 options = replace(options, workers=crew.workers)
                 with bar(subject.name, cost=cost_of(subject, options)) as shown, _long_words(subject, options, shown):
                     result = check_with_proof(subject, options, shown.update, crew, memory)
@@ -159,6 +165,11 @@ class Work:
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         return f"the verdict is {result.verdict}, but --require {expected.value.lower()} was given. {advice}"
+
+
+def checked(request: Request, subject: Target) -> CheckResult:
+    """Check the words of one target in this process, without a word on its progress."""
+    return check_with_proof(subject, check_options_of(request, subject), None, LocalCrew(1))
 
 
 def _long_words(subject: Target, options: CheckOptions, shown: Bar) -> AbstractContextManager[None]:

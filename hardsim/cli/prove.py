@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 from hardsim.campaign.check import check_options_of, check_subject
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.result import Verdict
+from hardsim.campaign.workers import crews
+from hardsim.cli.ahead import Ahead
 from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
@@ -30,6 +32,7 @@ from hardsim.proving.rocq.theorem import RocqCheck, TheoremPlan, plan_theorem
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made
+from hardsim.targets.base import Target
 from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 
@@ -63,7 +66,9 @@ def command(request: Request) -> None:
             raise InputError(f"{made[0]} is about one input, but there are several", "Give one of them.")
         if request.against is not None and not given:
             return  # the error has been reported
-        work = _Work(current, current.tables(given), targets)
+        staff = stack.enter_context(crews(request, note))
+        ahead = stack.enter_context(closing(Ahead(staff, request, proved, current.tasks(given))))
+        work = _Work(current, current.tables(given), targets, ahead)
         current.all(given, work.prove, work.network)
         if len(current.results) > 1 and not request.quiet:
             print_proofs(current.screen, current.results)
@@ -100,6 +105,11 @@ def _ending_text(subject: External, result: NetworkProof) -> str:
     return f"--all-n was given, but the proof about {subject.name}, {end}, covers words of at most {proved:,} symbols"
 
 
+def proved(request: Request, subject: Target) -> ProofResult | None:
+    """Prove one target and run words after the proof, without a word on its progress; None for an external network."""
+    return proving.confirmed(plan_proof(subject, request).prove(None)) if isinstance(subject, Subject) else None
+
+
 @dataclass
 class _Work:
     """Proves subjects one after the other, and prints each result as soon as it is known."""
@@ -107,6 +117,7 @@ class _Work:
     current: Session
     tables: bool
     targets: Mapping[str, Sink]
+    ahead: Ahead
     failure: HardsimError | None = None
     """The reason why no Rocq theorem was written about a proved subject."""
 
@@ -191,14 +202,17 @@ class _Work:
         current, subject, unit = self.current, plan.subject, plan.unit
         with uninterrupted():
             try:
-                with interruptible(), bar(subject.name, unit, f"{subject.name}: {unit} proved") as shown:
-                    result = plan.prove(shown.show)
+                result: ProofResult | None = current.known(self.ahead)
+                if result is None:
+                    with interruptible(), bar(subject.name, unit, f"{subject.name}: {unit} proved") as shown:
+                        found = plan.prove(shown.show)
             except KeyboardInterrupt:
                 current.interrupted = True
                 current.remark(subject.name, regime, "interrupted before a verdict was reached: nothing is claimed")
                 return None
-            with interruptible():
-                result = proving.confirmed(result)
+            if result is None:
+                with interruptible():
+                    result = proving.confirmed(found)
             if theorem is not None and result.verdict is Verdict.PROVED:
                 result = self._with_theorem(theorem, result)
             message = ResultText(

@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import chdir, suppress
+from contextlib import ExitStack, chdir, closing, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest
 from importlib.metadata import version
@@ -23,7 +23,8 @@ from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
-from hardsim.cli.check import Work
+from hardsim.cli.ahead import Ahead
+from hardsim.cli.check import Work, checked
 from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Session, check_source, session
@@ -113,13 +114,15 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
             chdir(place),
             crews(request, note) as staff,
             session("report", replace(request, json=str(document)), request.seed) as current,
+            ExitStack() as stack,
         ):
             if silent:
                 current.screen = Screen(enabled=False)
             given = list(current.read())
             names, networks = [one.name for one in given], all(one.is_network for one in given)
             listing = Listing(current.screen, names, request.regime, networks)
-            work = Work(current, staff, False, listing, None, current.several(given))
+            ahead = stack.enter_context(closing(Ahead(staff, request, checked, current.tasks(given))))
+            work = Work(current, staff, False, listing, None, current.several(given), ahead)
             parts = _Parts(current, staff, work, found.parts)
             current.errors = found.errors
             current.all(given, parts.subject, parts.network)

@@ -17,6 +17,7 @@ import typer
 from hardsim.campaign.interrupts import interruptible, settle_signals, uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.cli import activity, exit_codes, streams
+from hardsim.cli.ahead import Ahead
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError, enumerated
@@ -34,6 +35,7 @@ from hardsim.report.screen import Screen
 from hardsim.report.summary import RunSummary, counted
 from hardsim.report.unused_options import unused, unused_by
 from hardsim.run.float_trust import reasons
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.data import LabelledData, joined, read_data
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
@@ -118,6 +120,8 @@ class Session:
         self.counted: str | None = None
         """Text of the last line about the results; None: a count of each verdict."""
         self.started = perf_counter()
+        self.task = -1
+        """Number of the present task: an input, in one of its variants."""
         """Time at which the work for the next outcome began."""
         self.stopped = False
         """True if a failure ended the run (--fail-fast)."""
@@ -425,8 +429,9 @@ class Session:
 
         With --regime all, a regime that refuses the input is only a remark, unless every regime does.
         """
-        options = self.request.options()
+        options = self.variants(given)
         if given.is_network and other is not None:
+            self.task += 1
             self.started = perf_counter()
             with self.guard(given.name):
                 if len(self.names) == 1:
@@ -434,14 +439,12 @@ class Session:
                 activity.doing(f"{given.name}: at work")
                 other(given.network(options[0]))
             return
-        if not given.has_formula:
-            options = options[:1]
-        elif self.request.regime == ALL and not given.regimes:
+        if self._already_compiled(given):
             message = f"already compiled, in regime {given.regime}; --regime {ALL} does not apply to it"
             self.remark(given.name, None, message, tell=note)
-            options = [replace(options[0], regime=given.regime)]
         refusals: list[tuple[str | None, InputError]] = []
         for option in options:
+            self.task += 1
             if self.over:
                 self.missed.append(NotRun(given.name, option.regime))
                 continue
@@ -458,6 +461,29 @@ class Session:
                 except InputError as error:
                     refusals.append((option.regime, error))
         self.refused(given.name, refusals, len(options))
+
+    def variants(self, given: Input) -> list[ModelOptions]:
+        """Return the options of each task of an input: those of a formula in each requested regime, of any other input
+        once."""
+        options = self.request.options()
+        if given.is_network or not given.has_formula:
+            return options[:1]
+        return [replace(options[0], regime=given.regime)] if self._already_compiled(given) else options
+
+    def tasks(self, given: Sequence[Input]) -> list[tuple[Input, ModelOptions]]:
+        """Return the tasks of some inputs, in order."""
+        return [(one, option) for one in given for option in self.variants(one)]
+
+    def _already_compiled(self, given: Input) -> bool:
+        return given.has_formula and self.request.regime == ALL and not given.regimes
+
+    def known(self, ahead: Ahead) -> Any:
+        """Return the result of the present task if another process computed it, else None."""
+        found = ahead.take(self.task)
+        if found is None:
+            return None
+        self.started = perf_counter() - found[1]  # the time that it took there
+        return found[0]
 
     def refused(self, name: str, refusals: Sequence[tuple[str | None, InputError]], regimes: int) -> None:
         """Report the regimes, of a number of them, that refused an input: as remarks, or as errors if all did."""

@@ -322,8 +322,8 @@ class Request:
         The distribution of --draws. Up to --max-n: uniform-length (every length is equally likely, and every word of
         it), uniform (every word), positive (as the first, but words that the reference accepts).""")
     workers: int | None = option("--workers W", also="check prove bound report replay", kind=kinds.WORKERS)("""
-        Processes that share the words; the result does not depend on their number (default: one for a quick check,
-        otherwise one per processor; on a cluster all).""")
+        Processes that share the words, or the inputs if there are many; the result does not depend on their number
+        (default: one for a quick check, otherwise one per processor; on a cluster all).""")
     backend: str = option("--backend NAME", default="local", also="check bound", values=("local", "dask", "ray"))("""
         Where the processes run: local (this machine), dask (with --scheduler), or ray (the cluster of RAY_ADDRESS, or
         one that is started here); the result does not depend on it.""")
