@@ -16,10 +16,10 @@ from typing import Any
 from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.workers import Crews, Job, Shard, processors
 from hardsim.options.table import Request
-from hardsim.targets.base import ModelOptions, Target
+from hardsim.targets.base import ModelOptions
 from hardsim.targets.inputs.base import Input
 
-Compute = Callable[[Request, Target], Any]
+Compute = Callable[[Request, Any], Any]
 """Computes the result of one target in one process, as a command would."""
 
 EACH, MANY = 2, 16
@@ -29,10 +29,16 @@ LARGEST = 2**22
 
 
 class Ahead:
-    """The results of the tasks of a command, in order. `workers` is 1 if this process does all of the work."""
+    """The results of the tasks of a command, in order. `workers` is 1 if this process does all of the work. With
+    `networks`, external networks are tasks of the other processes, too."""
 
     def __init__(
-        self, staff: Crews, request: Request, compute: Compute, tasks: Sequence[tuple[Input, ModelOptions]]
+        self,
+        staff: Crews,
+        request: Request,
+        compute: Compute,
+        tasks: Sequence[tuple[Input, ModelOptions]],
+        networks: bool = True,
     ) -> None:
         self.workers = request.workers or (processors() if len(tasks) >= MANY else 1)
         self._results: Generator[Any, None, None] | None = None
@@ -44,7 +50,8 @@ class Ahead:
         crew = staff.crew(lambda: self.workers)
         self.workers = crew.workers
         if not crew.alone:
-            shards = [Shard(number, (), _sent(task)) for number, task in enumerate(tasks)]
+            sent = [None if task[0].is_network and not networks else _sent(task) for task in tasks]
+            shards = [Shard(number, (), one) for number, one in enumerate(sent)]
             self._results = crew.run(Job(Task, (request, compute)), shards, len(shards))
 
     def take(self, number: int) -> tuple[Any, float] | None:

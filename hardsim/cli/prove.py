@@ -32,7 +32,6 @@ from hardsim.proving.rocq.theorem import RocqCheck, TheoremPlan, plan_theorem
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made
-from hardsim.targets.base import Target
 from hardsim.targets.external import External
 from hardsim.targets.subject import Subject
 
@@ -67,7 +66,7 @@ def command(request: Request) -> None:
         if request.against is not None and not given:
             return  # the error has been reported
         staff = stack.enter_context(crews(request, note))
-        ahead = stack.enter_context(closing(Ahead(staff, request, proved, current.tasks(given))))
+        ahead = stack.enter_context(closing(Ahead(staff, request, proved, current.tasks(given), networks=False)))
         work = _Work(current, current.tables(given), targets, ahead)
         current.all(given, work.prove, work.network)
         if len(current.results) > 1 and not request.quiet:
@@ -105,9 +104,9 @@ def _ending_text(subject: External, result: NetworkProof) -> str:
     return f"--all-n was given, but the proof about {subject.name}, {end}, covers words of at most {proved:,} symbols"
 
 
-def proved(request: Request, subject: Target) -> ProofResult | None:
-    """Prove one target and run words after the proof, without a word on its progress; None for an external network."""
-    return proving.confirmed(plan_proof(subject, request).prove(None)) if isinstance(subject, Subject) else None
+def proved(request: Request, subject: Subject) -> ProofResult:
+    """Prove one compiled network and run words after the proof, without a word on its progress."""
+    return proving.confirmed(plan_proof(subject, request).prove(None))
 
 
 @dataclass
