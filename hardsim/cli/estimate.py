@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from itertools import accumulate
+from math import log, sqrt
+from operator import itemgetter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeRemainingColumn
@@ -32,6 +35,13 @@ STALE = 5.0
 """A time left is shown for so many seconds, and for so many parts of the rate before, without a new part."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
+FINE = 64
+"""A point of the progress is kept after each such part of the time."""
+MOST_LEFT = 50
+"""The whole cost must be at most so many times that of what is done: costs are a model."""
+AGREEING = 4.0
+"""Two estimates of the whole time must differ by no more than this factor: then their mean is within a factor of 2 of
+both."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
 KEPT_LENGTHS = (
     "Ctrl-C stops it and keeps the lengths that are done; --max-n, --exhaustive and --samples make it shorter."
@@ -81,8 +91,45 @@ def cost_of(subject: Target, options: CheckOptions) -> Cost:
     return cost
 
 
+class Pace:
+    """An estimate of the time that a task takes, from its progress so far.
+
+    Let C be the cost of what is done, up to a factor, and t its time. Costs are a model: the time of short words has a
+    constant part, and only that of long ones grows as their cost does. So there are two estimates of the time of the
+    whole cost D: t D/C, and t (D/C)^s where t grew as C^s since half of the time. The truth is usually between them.
+    """
+
+    def __init__(self) -> None:
+        self._points: list[tuple[float, float]] = []
+
+    def note(self, now: float, cost: float) -> None:
+        """Note the cost of what is done now."""
+        points = self._points
+        if not points or now - points[-1][0] >= (now - points[0][0]) / FINE:
+            points.append((now, cost))
+
+    def left(self, now: float, cost: float, whole: float) -> float | None:
+        """Return the seconds from now to the end; None if they are not known within a factor of about 2."""
+        if len(self._points) < 3:  # too few to know how the time grows
+            return None
+        (began, first), (time, done) = self._points[0], (now - self._points[0][0], cost - self._points[0][1])
+        half = bisect_right(self._points, began + time / 2, key=itemgetter(0))
+        (before, less), (after, more) = self._points[half - 1], self._points[min(half, len(self._points) - 1)]
+        share = (began + time / 2 - before) / (after - before) if after > before else 0.0
+        middle = less + share * (more - less) - first
+        if not 0 < middle < done:
+            return None
+        if (whole - first) > MOST_LEFT * done:
+            return None
+        ratio, power = (whole - first) / done, log(2) / log(done / middle)
+        plain, grown = time * ratio, time * ratio**power
+        if not 1 / AGREEING <= plain / grown <= AGREEING:
+            return None
+        return sqrt(plain * grown) - time
+
+
 class Bar:
-    """The progress of a task. After a second it prints the time left if that is long, and on a terminal shows a bar
+    """The progress of a task. When the time left is known and long it prints it once, and on a terminal it shows a bar
     with the rate over half a minute. `cost` is the cost of the first parts, up to a factor."""
 
     def __init__(self, name: str, unit: str, title: str = "", cost: Cost = float) -> None:
@@ -90,8 +137,8 @@ class Bar:
         self._started = self._shown = time.monotonic()
         self.silent = hushed() or not sys.stderr.isatty()
         """True if there is no terminal to show a bar on."""
-        self._first: tuple[float, float] | None = None
-        """The time of the first part, and the cost up to there: tables and processes are made before."""
+        self._pace = Pace()
+        """The progress from the first part on: tables and processes are made before."""
         self._announced = False
         self._progress: RichProgress | None = None
         self._closed = False
@@ -111,16 +158,15 @@ class Bar:
     def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
         """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
-        began, first = self._first = self._first or (now, self._cost(done))
+        self._pace.note(now, self._cost(done))
         # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        if not self._announced and now - began > WATCHED and self._cost(done) > first:
-            left = (now - began) * (self._cost(total) - self._cost(done)) / (self._cost(done) - first)
-            self._announced = left > LONG
-            if self._announced:
-                note(f"{self._name}: {count(total - done)} more {self._unit}: about {duration(left)}. {advice}")
+        left = None if self._announced else self._pace.left(now, self._cost(done), self._cost(total))
+        if left is not None and left > LONG:
+            self._announced = True
+            note(f"{self._name}: {count(total - done)} more {self._unit}: about {duration(left)}. {advice}")
         if self.silent:
             return
         if self._progress is None:

@@ -11,7 +11,7 @@ from rich.progress import TimeRemainingColumn
 
 from hardsim.campaign.check import requested
 from hardsim.cli import estimate
-from hardsim.cli.estimate import Bar, bar, cost_of, duration
+from hardsim.cli.estimate import Bar, Pace, bar, cost_of, duration
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
 from tests.cli.conftest import Cli
@@ -68,8 +68,8 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("each", "upto", "every", "said"),
     [
-        # After the third length: two of a thousand took 1.2 seconds.
-        (0.6, 5, 1_000, "note: x.ltl: 997 more lengths: about 10 minutes. Ctrl-C ends it.\n"),
+        # After the third length: two of a hundred took 12 seconds.
+        (6.0, 5, 100, "note: x.ltl: 97 more lengths: about 10 minutes. Ctrl-C ends it.\n"),
         (1.0, 50, 50, ""),
     ],
 )
@@ -84,14 +84,42 @@ def test_a_long_rest_is_announced_once(
 
 
 def test_the_rest_of_a_check_is_weighed_by_its_length(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    """The first 2 words cost 1 each, the 4 others 49 each; tables took a minute."""
-    with bar("x.ltl", cost=lambda done: min(done, 2) + max(0, done - 2) * 49) as shown:
+    """The first 3 words cost 1 each, the 4 others 19 each; tables took a minute."""
+    with bar("x.ltl", cost=lambda done: min(done, 3) + max(0, done - 3) * 19) as shown:
         clock[0] += 60
-        shown.update(Progress(1, 1, 6, 0))
-        clock[0] += 2
-        shown.update(Progress(1, 2, 6, 0))
-    message = "note: x.ltl: 4 more words: about 7 minutes. Ctrl-C stops it and keeps what was found; --max-n, "
+        for done in (1, 2, 3):
+            shown.update(Progress(1, done, 7, 0))
+            clock[0] += 6
+    message = "note: x.ltl: 4 more words: about 8 minutes. Ctrl-C stops it and keeps what was found; --max-n, "
     assert capsys.readouterr().err.startswith(message)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.03, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 2.5])
+def test_a_time_left_is_within_a_factor_of_two_or_unknown(constant: float, power: float) -> None:
+    """The words of length n really take `constant` + (n/8)^power seconds; their cost is taken to be n^2. What is said
+    late is said at least as well."""
+    pace, clock, said = Pace(), 100.0, 0
+    times = [constant + (n / 8) ** power for n in range(1, 401)]
+    whole = sum(n * n for n in range(1, 401))
+    for n in range(1, 400):
+        clock += times[n - 1]
+        cost = sum(k * k for k in range(1, n + 1))
+        pace.note(clock, cost)
+        left = pace.left(clock, cost, whole)
+        if left is not None:
+            said += 1
+            took = clock - 100 - times[0]
+            assert 1 / 2.2 < (took + left) / (sum(times) - times[0]) < 2.2
+    assert said
+
+
+def test_nothing_is_said_of_a_task_that_stands_still() -> None:
+    pace = Pace()
+    assert pace.left(5.0, 1.0, 9.0) is None
+    for now in range(5):
+        pace.note(float(now), 1.0)
+    assert pace.left(5.0, 1.0, 9.0) is None
 
 
 # ---- the bar ----
