@@ -97,8 +97,7 @@ def test_the_rest_of_a_check_is_weighed_by_its_length(clock: list[float], capsys
 @pytest.mark.parametrize("constant", [0.0, 0.03, 1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0, 2.5])
 def test_a_time_left_is_within_a_factor_of_two_or_unknown(constant: float, power: float) -> None:
-    """The words of length n really take `constant` + (n/8)^power seconds; their cost is taken to be n^2. What is said
-    late is said at least as well."""
+    """The words of length n really take `constant` + (n/8)^power seconds; their cost is taken to be n^2."""
     pace, clock, said = Pace(), 100.0, 0
     times = [constant + (n / 8) ** power for n in range(1, 401)]
     whole = sum(n * n for n in range(1, 401))
@@ -114,7 +113,7 @@ def test_a_time_left_is_within_a_factor_of_two_or_unknown(constant: float, power
     assert said
 
 
-def test_nothing_is_said_of_a_task_that_stands_still() -> None:
+def test_a_task_that_stands_still_has_no_time_left() -> None:
     pace = Pace()
     assert pace.left(5.0, 1.0, 9.0) is None
     for now in range(5):
