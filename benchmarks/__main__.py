@@ -23,7 +23,18 @@ from benchmarks.runner import ROOT, Figure, Results, describe
 
 PAGE = Page("bench-docs", "benchmarks.md", "results.json")
 CASES = (*commands.CASES, *passes.CASES, *external.CASES, *prover.CASES)
-GROUPS = ("start-up", "checks", "long", "alternatives", "throughput", "foreign", "exhaustive", "prover")
+GROUPS = (
+    "start-up",
+    "checks",
+    "workers",
+    "growth",
+    "long",
+    "alternatives",
+    "throughput",
+    "foreign",
+    "exhaustive",
+    "prover",
+)
 ON_DEMAND = ("long",)
 """Groups that run only with `--all` or `--only`."""
 

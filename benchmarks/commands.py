@@ -7,7 +7,9 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import log
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Any
 
@@ -67,6 +69,31 @@ def every(what: str, *check: Any) -> tuple[Mapping[str, float], str]:
     return {**seconds, f"memory of {what}": most[0]}, note
 
 
+def shared(rounds: int, limit: float, *command: str) -> tuple[Mapping[str, float], str]:
+    """Measure the median seconds of a command with two processes and with one, in turns. Raises FailedError if they
+    print different documents."""
+    documents: dict[str, str] = {}
+
+    def once(name: str, workers: int) -> None:
+        documents[name] = run((*HARDSIM, *command, "--workers", str(workers), "--json", "-"), limit=limit)
+
+    runs = {TWO: partial(once, TWO, 2), ONE: partial(once, ONE, 1)}
+    seconds = turns(runs, [rounds] * len(runs), perf_counter)[0]
+    if documents[ONE] != documents[TWO]:
+        raise FailedError("the number of processes changes the document")
+    return seconds, ""
+
+
+def growth(what: str, shortest: int, longest: int, limit: float) -> tuple[Mapping[str, float], str]:
+    """Measure how the processor time of a check in one process grows with its greatest length: the exponent between two
+    lengths, without the time of a check that has nearly no words."""
+    commands = {n: (*HARDSIM, "check", FLIPFLOP, "--max-n", str(n), "--workers", "1") for n in (1, shortest, longest)}
+    runs = {str(n): partial(run, command, limit=limit) for n, command in commands.items()}
+    seconds = turns(runs, [1] * len(runs), lambda: getrusage(RUSAGE_CHILDREN).ru_utime)[0]
+    start, less, more = (seconds[str(n)] for n in commands)
+    return {what: log((more - start) / (less - start)) / log(longest / shortest)}, ""
+
+
 def evaluated(what: str) -> tuple[Mapping[str, float], str]:
     """Measure the median seconds of `hardsim eval` on two short words."""
     return turns({what: partial(run, (*HARDSIM, "eval", SINCE, "cba", "bac"))}, [5], perf_counter)[0], ""
@@ -98,6 +125,14 @@ repetitions. The last tries at least 16 words of each length."""
 EVERY = ((BINARY, 16, ("≤", 30.0)), ("formulas/parity.ltl", 17, None))
 """Files over two symbols, the length up to which every word is checked, and the target in seconds."""
 EVAL = "eval of two words"
+ONE, TWO = "one process", "two processes"
+SHARED = (
+    ("check", "formulas", "--max-n", "8"),
+    ("check", FLIPFLOP, "--max-n", "256"),
+    ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
+)
+"""Commands whose times with two processes and with one are compared."""
+GROWTH = "exponent of the growth of a check"
 
 
 def _every(file: str, max_n: int, target: Target | None) -> Case:
@@ -130,7 +165,14 @@ CASES = (
         for group, file, options, words, target, rounds in CHECKS
     ),
     Case("checks", SINCE, [(EVAL, "s", ("≤", 0.5))], partial(evaluated, EVAL)),
+    *(
+        Case(
+            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 3, 600, *command)
+        )
+        for command in SHARED
+    ),
+    Case("growth", f"{FLIPFLOP}, n = 64 to 512", [(GROWTH, "", ("≤", 1.3))], partial(growth, GROWTH, 64, 512, 600)),
     *(_every(*one) for one in EVERY),
     *map(_long, (1024, 2048)),
 )
-"""The cases of the groups start-up, checks and long, and of exhaustive those that run commands."""
+"""The cases of the groups start-up, checks, workers, growth and long, and of exhaustive those that run commands."""

@@ -287,9 +287,10 @@ class Deciding:
 
 def _certain(decider: Callable[[W], Any], word: W) -> bool:
     """Return True if a word is accepted; False if the reference or the program fails on it."""
-    with suppress(InputError):
+    try:
         return decider(word) is True
-    return False
+    except InputError:
+        return False
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:

@@ -135,7 +135,7 @@ _UNARY: Final[Mapping[ast.UnaryOp, Callable[[Bits, int], int]]] = {
     "Y": _previous,
     "WY": _dual(_previous),
     "O": _once,
-    "H": _dual(_once),
+    "H": lambda bits, phi: bits.every ^ _since(bits, bits.every, bits.every ^ phi),
     "F": _finally,
     "G": _dual(_finally),
 }
@@ -232,8 +232,9 @@ class BatchOracle:
         if not words or not n:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         batch = _Batch(symbols, bits_of(words, n))
+        add = batch.columns.append
         for step in self._steps:
-            batch.columns.append(step(batch))
+            add(step(batch))
         return batch
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
@@ -293,6 +294,9 @@ class BatchOracle:
                 return emit(lambda batch: batch.bits.every ^ batch.columns[k])
             case ast.Nary(op, args):
                 function, ks = _NARY[op], (yield each(map(column, args)))
+                if len(ks) == 2:
+                    i, j = ks
+                    return emit(lambda batch: function(batch.columns[i], batch.columns[j]))
                 return emit(lambda batch: reduce(function, [batch.columns[k] for k in ks]))
             case ast.Arrow(arrow, left, right):
                 i, j = (yield column(left)), (yield column(right))
