@@ -34,6 +34,7 @@ def test_there_are_ten_lessons() -> None:
         assert lesson.keys() <= {"title", "text", "question", "suffix", "program", "word", "max_n", "regime", "beta"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("lesson", "verdict"), [*zip(LESSONS, VERDICTS, strict=True)], ids=lambda one: str(one)[:30])
 def test_a_lesson_can_be_checked(hardsim: Cli, tmp_path: Path, lesson: dict[str, str], verdict: str) -> None:
     file = written(tmp_path / f"typed.{lesson['suffix']}", lesson["program"])
