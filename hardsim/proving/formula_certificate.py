@@ -21,7 +21,7 @@ from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn, column_text, predicate_text
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.transformer import AttentionHead, Matrix, SoftWeighting, Transformer
+from hardsim.network.transformer import AttentionHead, Layer, Matrix, SoftWeighting, Terms, Transformer
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
 from hardsim.program.regimes import PARITY
 from hardsim.proof.formulas.account import account_of
@@ -36,6 +36,7 @@ from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import checker_of, digests, rejection
 from hardsim.verify.arithmetic import Rejected, require
 from hardsim.verify.normed import NORMED_CLAIM, NORMED_VERSION, NormedChecker
+from hardsim.verify.rounded import ROUNDED_VERSION, RoundedChecker
 from hardsim.verify.sections import CLAIM, EVERY_LENGTH, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.version import __version__
 from hardsim.visible import visible_json
@@ -58,7 +59,7 @@ def certificate(
     assert isinstance(claim, HeadsClaim)
     file = claim.formula
     if subject.model.rounding is not None:
-        raise Undecided("a network that rounds its values has no certificate yet")
+        return accepted(subject, lambda: _rounded_certificate(subject, file), RoundedChecker)
     if subject.model.normed:
         return accepted(subject, lambda: _normed_certificate(subject, file), NormedChecker)
 
@@ -106,6 +107,67 @@ def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
     }
 
 
+def _rounded_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
+    """Return the certificate of a network that rounds its values, which is about every length. It needs no hints."""
+    return {
+        "format": FORMAT,
+        "schema_version": ROUNDED_VERSION,
+        "claim": EVERY_LENGTH,
+        "min_n": 1,
+        "max_n": None,
+        "labels": _labels(subject, file, 1),
+        "formula": formula_json(with_listed_sets(desugar(file)), {}),
+        "model": rounded_network_json(subject.model),
+    }
+
+
+def rounded_network_json(model: Transformer) -> dict[str, Any]:
+    """Return a network of means and rounded values by names of coordinates. Raises Rejected if it has other parts."""
+    names, rounding = model.coordinates, model.rounding
+    plain = model.bos and model.threshold is None and model.reading == "last" and rounding is not None
+    require(plain, "the network has no beginning of sequence, a threshold, or no rounding")
+    assert rounding is not None
+
+    def named(terms: Terms) -> dict[str, str]:
+        return {names[k]: str(value) for k, value in terms}
+
+    layers = [
+        {
+            "heads": _means_json(layer, names),
+            "units": [
+                ["clip" if unit.clip else "relu", named(unit.form), str(unit.bias), named(unit.outs)]
+                for unit in layer.ffn.units
+            ],
+            "biases": named(layer.ffn.biases),
+        }
+        for layer in model.layers
+    ]
+    return _network_of_means(model, layers) | {"rounding": [rounding.mode.value, rounding.bits]}
+
+
+def _means_json(layer: Layer, names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": head.name,
+            "mask": head.mask.value,
+            "values": {names[out]: {names[k]: str(value) for k, value in form} for out, form in head.values},
+        }
+        for head in layer.heads
+    ]
+
+
+def _network_of_means(model: Transformer, layers: list[dict[str, Any]]) -> dict[str, Any]:
+    table, names = model.embedding.dense(), model.coordinates
+    return {
+        **alphabet_json(model.alphabet),
+        "coordinates": list(names),
+        "embedding": {name: [str(row[k]) for row in table] for k, name in enumerate(names) if any(r[k] for r in table)},
+        "temperature": in_python(str(model.temperature)),
+        "layers": layers,
+        "output": names[model.output],
+    }
+
+
 def normed_network_json(model: Transformer) -> dict[str, Any]:
     """Return a network of means and layer norms by names of coordinates. Raises Rejected if it has other parts."""
     names = model.coordinates
@@ -117,25 +179,9 @@ def normed_network_json(model: Transformer) -> dict[str, Any]:
         units = layer.ffn.units
         require(fine and not any(unit.clip or unit.bias for unit in units), "a layer has biases, or other norms")
         require(not any(head.scores for head in layer.heads), "a head has scores")
-        heads = [
-            {
-                "name": head.name,
-                "mask": head.mask.value,
-                "values": {names[out]: {names[k]: str(value) for k, value in form} for out, form in head.values},
-            }
-            for head in layer.heads
-        ]
         rows = [[{names[k]: str(value) for k, value in part} for part in (unit.form, unit.outs)] for unit in units]
-        layers.append({"heads": heads, "units": rows, "epsilon": str(layer.norm_2)})
-    table = model.embedding.dense()
-    return {
-        **alphabet_json(model.alphabet),
-        "coordinates": list(names),
-        "embedding": {name: [str(row[k]) for row in table] for k, name in enumerate(names) if any(r[k] for r in table)},
-        "temperature": in_python(str(model.temperature)),
-        "layers": layers,
-        "output": names[model.output],
-    }
+        layers.append({"heads": _means_json(layer, names), "units": rows, "epsilon": str(layer.norm_2)})
+    return _network_of_means(model, layers)
 
 
 def formula_and_meaning(subject: Subject, literals: Mapping[str, Lit] | None = None) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Weighting
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving.external_certificate import longest_of, network_section, specification_section
-from hardsim.proving.formula_certificate import formula_json, network_json, normed_network_json
+from hardsim.proving.formula_certificate import formula_json, network_json, normed_network_json, rounded_network_json
 from hardsim.proving.program_certificate import program_json
 from hardsim.records import Embedded, Natural, Record, one_of, written
 from hardsim.targets.claims import HeadsClaim
@@ -310,9 +310,10 @@ def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> Non
     claim = subject.prover()
     if not isinstance(claim, HeadsClaim):
         raise Rejected("the certificate is about a formula, not about a program or a model")
-    require(subject.model.rounding is None, f"no certificate is about a network that rounds its values, as {name} does")
     if subject.model.normed:
         network = normed_network_json(subject.model)
+    elif subject.model.rounding is not None:
+        network = rounded_network_json(subject.model)
     else:
         network = network_json(subject.model, {item.name: item for item in claim.formula.predicates})
     found = difference(document["model"], network, "model")

@@ -2,9 +2,9 @@
 
 A certificate holds a network, a claim about it, and hints that a prover left. `verify` proves the claim again from the
 network or returns the reason why it cannot. Certificates of formulas are checked length by length by `formulas`, for
-every length by `every_length`, and for networks with layer norms by `normed`; certificates of programs are checked by
-`programs`, and those of external networks by `external`. All but `normed` are imported on first use. `docs/checker.md`
-is a guide to this package.
+every length by `every_length`, and for networks with layer norms or rounding by `normed` and `rounded`; certificates of
+programs are checked by `programs`, and those of external networks by `external`. All but `normed` and `rounded` are
+imported on first use. `docs/checker.md` is a guide to this package.
 
 A certificate is accepted only if all of this code ran to its end. What is wrong with a certificate raises `Rejected`.
 Any other exception is a bug of the checker: the functions here let it pass, so that no bug is taken for a bad
@@ -38,6 +38,7 @@ from hardsim.verify.program_sections import (
     SPARSE_CLAIM,
     as_written_now,
 )
+from hardsim.verify.rounded import ROUNDED_CERTIFICATE, ROUNDED_SECTIONS, ROUNDED_VERSION, RoundedChecker
 from hardsim.verify.sections import (
     CERTIFICATE,
     CLAIM,
@@ -54,9 +55,10 @@ if TYPE_CHECKING:
     from hardsim.verify.formulas import FormulaChecker
     from hardsim.verify.programs import ProgramChecker
 
-KNOWN = (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION, LAYERS_VERSION, NORMED_VERSION)
+KNOWN = (SCHEMA_VERSION, *PROGRAM_VERSIONS, EXTERNAL_VERSION, LAYERS_VERSION, NORMED_VERSION, ROUNDED_VERSION)
 VERSIONS = (
-    f"{SCHEMA_VERSION} or {NORMED_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or {PROGRAM_VERSIONS[1]} for programs, "
+    f"{SCHEMA_VERSION}, {NORMED_VERSION} or {ROUNDED_VERSION} for formulas, {PROGRAM_VERSIONS[0]} or "
+    f"{PROGRAM_VERSIONS[1]} for programs, "
     f"{EXTERNAL_VERSION} or {LAYERS_VERSION} for external networks"
 )
 """The values of schema_version that are read, for messages."""
@@ -170,6 +172,7 @@ class _Kind:
 
 _FORMULA = _Kind((SCHEMA_VERSION,), CERTIFICATE, SECTIONS)
 _NORMED = _Kind((NORMED_VERSION,), NORMED_CERTIFICATE, NORMED_SECTIONS)
+_ROUNDED = _Kind((ROUNDED_VERSION,), ROUNDED_CERTIFICATE, ROUNDED_SECTIONS)
 _PROGRAM = _Kind(PROGRAM_VERSIONS, PROGRAM_CERTIFICATE, PROGRAM_SECTIONS)
 _NETWORK = _Kind((EXTERNAL_VERSION,), EXTERNAL_CERTIFICATE, EXTERNAL_SECTIONS)
 _LAYERS = _Kind((LAYERS_VERSION,), LAYERS_CERTIFICATE, LAYERS_SECTIONS)
@@ -180,7 +183,7 @@ def _kind(document: Mapping[str, Any]) -> _Kind:
         return _LAYERS if "part" in document else _NETWORK
     if of_program(document):
         return _PROGRAM
-    return _NORMED if document.get("schema_version") == NORMED_VERSION else _FORMULA
+    return {NORMED_VERSION: _NORMED, ROUNDED_VERSION: _ROUNDED}.get(document.get("schema_version", 0), _FORMULA)
 
 
 def verify(document: dict[str, Any]) -> str | None:
@@ -205,7 +208,7 @@ def rejection(check: Callable[[], object]) -> str | None:
 
 def accept(
     document: dict[str, Any], shown: Shown | None = None
-) -> FormulaChecker | NormedChecker | ProgramChecker | ExternalFacts:
+) -> FormulaChecker | NormedChecker | RoundedChecker | ProgramChecker | ExternalFacts:
     """Return the checker that proved the claim of a certificate, with what it found. `shown` is called with the
     progress where that may take long. Raises Rejected if the certificate does not prove its claim."""
     require(type(document) is dict, "the certificate: this should be an object")
@@ -231,6 +234,8 @@ def accept(
         return ProgramChecker(now)
     if kind is _NORMED:
         return NormedChecker(document)
+    if kind is _ROUNDED:
+        return RoundedChecker(document)
     claim = EVERY_LENGTH if document["max_n"] is None else CLAIM
     require(document["claim"] == claim, "claim: it is not the one that is checked")
     return checker_of(document)(document, document["bounds"])

@@ -1,9 +1,7 @@
 """Check that a network of means and layer norms computes a formula, for every word of every length.
 
 Every value of a row is 0, or x or -x with one x > 0 for the whole row and for all positions. Its sign is a Boolean
-function of the symbol and of *atoms*, comparisons of counts, each stored as its table. Equal functions have equal
-tables, so nothing has to be told which part of the formula a coordinate holds: the function of the output is compared
-with that of the root.
+function of the symbol and of comparisons of counts (`counting`).
 
 1. A head reads a sum of signs, and takes the mean over m positions: y = (sum of a #[f] + B)/m, with its own value B at
    position 0. With g the greatest common divisor of the a, it is at least r/m in size, r the distance of B from the
@@ -23,11 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
-from math import floor, gcd, lcm
 from typing import Any
 
 from hardsim.verify.arithmetic import exact, require
+from hardsim.verify.counting import CountFunctions, Function, Linear, Signs, divisor, nothing
 from hardsim.verify.sections import (
     FORMAT,
     FORMULA,
@@ -41,7 +38,6 @@ from hardsim.verify.sections import (
     one_of,
     rational,
     row,
-    such,
     text,
 )
 
@@ -51,9 +47,6 @@ NORMED_CLAIM = (
     "and below 0 if not"
 )
 NORMED_SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model")
-MOST_ATOMS, LARGEST_TABLE = 10, 1 << 16
-"""Most atoms of a function, and most entries of its table."""
-nothing = such(lambda data: data is None, "null")
 NORMED_HEAD = keys(name=text, mask=one_of("future", "none"), values=named(ROW))
 NORMED_LAYER = keys(heads=many(NORMED_HEAD), units=many(row(ROW, ROW)), epsilon=one_of("0"))
 NORMED_CERTIFICATE = keys(
@@ -74,11 +67,6 @@ NORMED_CERTIFICATE = keys(
     ),
     digests=keys(**dict.fromkeys(NORMED_SECTIONS, text)),
 )
-Function = tuple[tuple[int, ...], tuple[bool, ...]]
-"""Atoms, and the truth for each symbol (first) and each choice of the atoms."""
-Signs = tuple[int, Function | None]
-"""1 or -1 times the sign of a function (None: a constant); 0 for a value that is 0."""
-Linear = dict[Function | None, Fraction]
 Units = Sequence[tuple[Mapping[str, Any], Fraction]]
 """Arguments of relus, by names of coordinates, with the weights with which the relus are added to one coordinate."""
 
@@ -108,12 +96,6 @@ class SumOfSigns:
         return factor if factor and same else None
 
 
-def divisor(counts: Linear) -> Fraction:
-    """Return the greatest common divisor of the coefficients; 0 of none."""
-    over = lcm(*(value.denominator for value in counts.values()))
-    return Fraction(gcd(*(int(value * over) for value in counts.values())), over)
-
-
 class NormedValue:
     """A value after attention: signs and constants, a multiple of t, and a multiple of one mean."""
 
@@ -138,119 +120,16 @@ def _positive(values: Sequence[Any]) -> Callable[[int, dict[int, bool]], bool]:
     return lambda symbol, _: bool(values[symbol] > 0)
 
 
-class NormedChecker:
+class NormedChecker(CountFunctions):
     """The check of one certificate. The constructor raises Rejected if it does not prove its claim."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        formula, self.model = document["formula"], document["model"]
-        self.symbols: list[str] = formula["alphabet"]
-        self.names: list[str] = self.model["coordinates"]
-        fine = document["min_n"] == 1 and len({*self.symbols}) == len(self.symbols)
-        require(fine, "min_n should be 1, and symbols must differ")
-        require(self.model["alphabet"] == self.symbols, "model.alphabet differs from formula.alphabet")
-        require(len({*self.names}) == len(self.names), "model.coordinates: names must differ")
-        require(self.model["output"] in self.names, "model.output: no coordinate has this name")
-        self.atoms: dict[Any, int] = {}
-        root = self._root(formula)
+        super().__init__(document)
         signs, start = self._embedded()
         for layer in self.model["layers"]:
             signs, start = self._layer(layer, signs, start)
         found = signs[self.model["output"]]
-        require(found == root, "model.output: its sign is not the truth of formula.root")
-
-    # ---- functions ----
-
-    def function(
-        self, parts: Sequence[Function], join: Callable[[int, dict[int, bool]], bool], new: Sequence[int] = ()
-    ) -> Signs:
-        """Return the sign of a function of the symbol and of the atoms of some functions, and of the atoms `new`."""
-        atoms = sorted({*new, *(atom for own, _ in parts for atom in own)})
-        require(len(atoms) <= MOST_ATOMS, "too large: a function of too many comparisons")
-        require(len(self.symbols) << len(atoms) <= LARGEST_TABLE, "too large: the table of a function")
-        choices = list(product((False, True), repeat=len(atoms)))
-        table = {(k, choice): join(k, dict(zip(atoms, choice, strict=True))) for k in self.places for choice in choices}
-        for place in reversed(range(len(atoms))):
-            flipped = {(k, c): table[k, (*c[:place], not c[place], *c[place + 1 :])] for k, c in table}
-            if flipped == table:  # the function does not depend on this atom
-                table = {(k, (*c[:place], *c[place + 1 :])): value for (k, c), value in table.items()}
-                del atoms[place]
-        values = tuple(table.values())
-        if len({*values}) == 1:
-            return (1 if values[0] else -1), None
-        # Of a function and its negation, the one that is true first stands for both.
-        return (1 if values[0] else -1), (tuple(atoms), tuple(value == values[0] for value in values))
-
-    @property
-    def places(self) -> range:
-        """The numbers of the symbols."""
-        return range(len(self.symbols))
-
-    def holds(self, function: Function | None, symbol: int, choice: Mapping[int, bool]) -> bool:
-        """Return the truth of a function at a symbol for a choice of its atoms."""
-        if function is None:
-            return True
-        index = symbol
-        for atom in function[0]:
-            index = 2 * index + choice[atom]
-        return function[1][index]
-
-    def atom(self, side: str, counts: Linear, start: Fraction) -> tuple[int, bool]:
-        """Return the number of the comparison `sum of counts + start > 0`, and its polarity."""
-        step = divisor(counts)
-        order = sorted(counts, key=lambda function: ((), ()) if function is None else function)
-        sign = 1 if counts[order[0]] > 0 else -1
-        bound = floor(-start / step) + 1
-        key = (side, tuple((one, sign * counts[one] / step) for one in order), bound if sign > 0 else 1 - bound)
-        return self.atoms.setdefault(key, len(self.atoms)), sign > 0
-
-    # ---- the formula ----
-
-    def _root(self, formula: Mapping[str, Any]) -> Signs:
-        found: list[Signs] = []
-        for k, (op, args, *rest) in enumerate(formula["nodes"]):
-            require(all(0 <= node < k for node, _ in args), f"formula.nodes[{k}]: operands stand before their node")
-            parts = [(found[node][0] * (-1 if negated else 1), found[node][1]) for node, negated in args]
-            found.append(self._node(k, op, parts, rest))
-        node, negated = formula["root"]
-        require(0 <= node < len(found), "formula.root: there is no such node")
-        sign, function = found[node]
-        return (-sign if negated else sign), function
-
-    def _node(self, k: int, op: str, parts: list[Signs], rest: list[Any]) -> Signs:
-        functions = [function for _, function in parts if function is not None]
-        if op == "letters":
-            require({*rest} <= {*self.symbols}, f"formula.nodes[{k}]: symbols must be of the alphabet")
-            return self.function([], lambda symbol, _: self.symbols[symbol] in rest)
-        if op in ("and", "xor"):
-
-            def join(symbol: int, choice: dict[int, bool]) -> bool:
-                truths = [self.holds(function, symbol, choice) == (sign > 0) for sign, function in parts]
-                return all(truths) if op == "and" else truths[0] != truths[1]
-
-            return self.function(functions, join)
-        side, terms, constant = "", [], 0
-        if op == "at least":
-            sides = {one for _, one in rest[0]}
-            require(
-                len(sides) == 1 and not sides & {"R"}, f"formula.nodes[{k}]: counts of one kind, #L or #, are needed"
-            )
-            (side,) = sides
-            terms, constant = [value for value, _ in rest[0]], rest[1]
-        else:
-            require(op == "S" and parts[0] == (1, None), f"formula.nodes[{k}]: there is no rule for {op} here")
-            side, terms, constant, parts = "L", [1], -1, parts[1:]
-        counts: Linear = {}
-        for value, (sign, function) in zip(terms, parts, strict=True):
-            if function is None:
-                counts[None] = counts.get(None, Fraction(0)) + value * (sign > 0)
-            else:
-                counts[function] = counts.get(function, Fraction(0)) + sign * value
-                counts[None] = counts.get(None, Fraction(0)) + value * (sign < 0)
-        counts = {function: value for function, value in counts.items() if value}
-        if not counts:
-            return (1 if constant >= 0 else -1), None
-        atom, polarity = self.atom(side, counts, constant + Fraction(1, 2))
-        return self.function([], lambda _, choice: choice[atom] == polarity, [atom])
+        require(found == self.root, "model.output: its sign is not the truth of formula.root")
 
     # ---- the network ----
 

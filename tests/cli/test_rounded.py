@@ -22,6 +22,15 @@ def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
     hardsim("prove", *ONE, "--rounding", "biased:4", "--all-n", "--max-n", "8").exits(0, "every word of every length")
 
 
+def test_a_certificate_is_about_the_network_with_its_rounding(hardsim: Cli, tmp_path: Path) -> None:
+    path, model = tmp_path / "c.json", tmp_path / "m.json"
+    hardsim("prove", *ONE, "--rounding", "biased:4", "--all-n", "--max-n", "4", "--certificate", path).exits(0)
+    hardsim("compile", *ONE, "--rounding", "biased:4", "-o", model).exits(0)
+    hardsim("verify", path, "--model", model).exits(0, "VALID")
+    hardsim("compile", *ONE, "--rounding", "biased:3", "-o", model).exits(0)
+    hardsim("verify", path, "--model", model).exits(1, "INVALID", "differs from that of")
+
+
 def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: Cli) -> None:
     found = hardsim("check", *ONE, "--rounding", "nearest:2", "--max-n", "3")
     text = " ".join(found.exits(1, "REFUTED").out.split())

@@ -49,6 +49,6 @@ def test_files_that_are_nested_deeply_are_refused(hardsim: Any, tmp_path: Path) 
 def test_a_certificate_of_version_2_is_not_read(hardsim: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.cert.json"
     path.write_text(json.dumps(formula() | {"schema_version": 2}), encoding="utf-8")
-    message = "a certificate of version 2: schema_version should be 3 or 7 for formulas, 3 or 4 for programs"
+    message = "a certificate of version 2: schema_version should be 3, 7 or 8 for formulas, 3 or 4 for programs"
     outcome = hardsim("verify", path).exits(2)
     outcome.says(message, "Make a certificate with: hardsim prove FILE --certificate NAME.cert.json").lacks("VALID")

@@ -111,7 +111,7 @@ def test_what_is_claimed_is_named() -> None:
         ("claim", made("since", "temperature", 3)["claim"], "it is not the one that is checked"),
         ("max_n", 9, "claim: it is not the one"),
         ("min_n", 2, "min_n, max_n"),
-        ("schema_version", 2, "a certificate of version 2: schema_version should be 3 or 7 for formulas"),
+        ("schema_version", 2, "a certificate of version 2: schema_version should be 3, 7 or 8 for formulas"),
     ):
         before, document[key] = document[key], value
         document["digests"] = digests(document)
