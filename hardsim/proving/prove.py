@@ -54,6 +54,7 @@ from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, SecondProof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.proving.rocq.theorem import RocqCheck, require_theorem
+from hardsim.proving.rounded_words import wrong_when_rounded
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
@@ -381,7 +382,7 @@ def prove_subject(
         second = second_proof(subject.name, subject.program, claim.formula)
     tried, mismatch = 0, None
     if not proof.proved:
-        tried, mismatch = _refute(subject, proof, heads_only, search)
+        tried, mismatch = _refute(subject, proof, heads_only, search, all_n)
     if general is not None and general.proved and not proof.proved:
         _require_together(subject, proof, mismatch)
     enough = proof.proved and (bounded or general is None or general.proved)
@@ -455,9 +456,9 @@ def _why_not(claim: HeadsClaim, proof: Proof, general: Proof | None, tried: int)
     return f"{unproved}. {reason[:1].upper()}{reason[1:]}. Next: {fewer}`hardsim check` tries more words"
 
 
-def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
+def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int, all_n: bool) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first. Return how many were tried, and the first mismatch that refutes."""
-    tried, candidates = 0, _candidates(subject, proof, search)
+    tried, candidates = 0, _candidates(subject, proof, search, all_n)
     while some := list(islice(candidates, TOGETHER)):
         for found in evaluate(subject, some, CheckOptions()):
             tried += 1
@@ -468,9 +469,10 @@ def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tu
     return tried, None
 
 
-def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
+def _candidates(subject: Subject, proof: Proof, search: int, all_n: bool) -> Iterator[Word]:
     """Yield every word of the shortest lengths that have at most `search` words together, then at most
-    LONGEST_SUGGESTED longer words that the failing worst cases suggest, the shortest first."""
+    LONGEST_SUGGESTED longer words that the failing worst cases or the rounding suggest, the shortest first. With
+    `all_n` rounding suggests words beyond the lengths of the proof."""
     alphabet = subject.alphabet
     budget, n = search, proof.span[0]
     while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:
@@ -481,6 +483,8 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     suggested = dict.fromkeys(word for case in cases for word in words_of(case, alphabet, proof.span[0]))
     longer = [word for word in suggested if n <= len(word) <= min(proof.span[1], LONGEST_TRIED)]
     yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
+    rounded = wrong_when_rounded(subject, LONGEST_TRIED if all_n else min(proof.span[1], LONGEST_TRIED))
+    yield from (word for word in islice(rounded, LONGEST_SUGGESTED) if len(word) >= n)
 
 
 def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:

@@ -183,7 +183,9 @@ def _kind(document: Mapping[str, Any]) -> _Kind:
         return _LAYERS if "part" in document else _NETWORK
     if of_program(document):
         return _PROGRAM
-    return {NORMED_VERSION: _NORMED, ROUNDED_VERSION: _ROUNDED}.get(document.get("schema_version", 0), _FORMULA)
+    if document.get("schema_version") == ROUNDED_VERSION:
+        return _ROUNDED
+    return _NORMED if document.get("schema_version") == NORMED_VERSION else _FORMULA
 
 
 def verify(document: dict[str, Any]) -> str | None:

@@ -28,7 +28,7 @@ def test_a_certificate_is_about_the_network_with_its_rounding(hardsim: Cli, tmp_
     hardsim("compile", *ONE, "--rounding", "biased:4", "-o", model).exits(0)
     hardsim("verify", path, "--model", model).exits(0, "VALID")
     hardsim("compile", *ONE, "--rounding", "biased:3", "-o", model).exits(0)
-    hardsim("verify", path, "--model", model).exits(1, "INVALID", "differs from that of")
+    hardsim("verify", path, "--model", model).exits(1).says("INVALID").says("differs from that of")
 
 
 def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: Cli) -> None:
@@ -37,7 +37,16 @@ def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: 
     assert "hard/oracle disagree on a word of length 3" in text
     assert "--rounding floor:P" in text
     assert "hardsim trace -e '#L[a] >= 1' --alphabet 'a b' --regime rounded --rounding nearest:2 bbb" in found.out
-    hardsim("check", *ONE, "--rounding", "nearest:8", "--max-n", "3").exits(0, "CERTIFIED")
+    hardsim("check", *ONE, "--rounding", "nearest:8", "--max-n", "3").exits(0, "CERTIFIED", "from n = 255 on")
+
+
+def test_a_word_beyond_the_lengths_refutes_every_length(hardsim: Cli) -> None:
+    proof = ("prove", *ONE, "--all-n", "--search", "10", "--rounding")
+    found = hardsim(*proof, "nearest:6", "--max-n", "8").exits(1, "REFUTED", "disagree on a word of length 63")
+    assert "\n" + "b" * 63 + "\n" in found.out
+    # Without --all-n nothing is said of longer words; and a word of 16 million symbols is not run.
+    hardsim(*proof[:5], *proof[6:], "nearest:6", "--max-n", "8").exits(3, "UNDECIDED", "from n = 63 on")
+    hardsim(*proof, "nearest:24", "--max-n", "8").exits(3, "UNDECIDED", "from n = 16,777,215 on")
 
 
 def test_every_regime_includes_it_where_it_applies(hardsim: Cli) -> None:

@@ -126,7 +126,7 @@ def test_an_altered_number_is_rejected_unless_the_network_is_still_right(one: Dr
 @pytest.mark.parametrize("seed", range(10))
 def test_many_altered_numbers(seed: int) -> None:
     for one in (*NAMED.values(), GATED):
-        assert altered(one, 150, seed) > 70
+        assert altered(one, 150, seed) > 30
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

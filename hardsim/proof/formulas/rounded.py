@@ -229,7 +229,14 @@ class _Walk(Truths):
             return totals.pop()
         if not totals <= {0, 1}:
             raise NotProved(f"{self.name(place)} is neither 0 nor 1 for some words")
-        found = self.identified(place, [(held, truths, bool(total)) for held, truths, total in table])
+        try:
+            found = self.identified(place, [(held, truths, bool(total)) for held, truths, total in table])
+        except NotProved as failure:
+            if self.rounding.mode is RoundingMode.FLOOR:
+                raise
+            # A sum of -1/2 over n + 1 positions is at least -2^-(p+1) from there on.
+            far = f"to the nearest, a sum of -1/2 is rounded to 0 from n = {max(1, 2**self.rounding.bits - 1):,} on"
+            raise NotProved(f"{failure.reason} ({far})") from None
         return found if isinstance(found, Lit) else Fraction(found)
 
     def _value(self, known: Known, choice: Mapping[Lit, bool]) -> Fraction:
