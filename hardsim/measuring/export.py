@@ -352,7 +352,8 @@ def lens_folder(made: Export, max_n: int) -> dict[str, bytes]:
 
 
 def require_softmax(made: Export, what: str) -> None:
-    """Refuse an export (`what`) that has softmax alone. Raises InputError if the network has another weighting."""
+    """Refuse an export (`what`) that has softmax alone. Raises InputError if the network has another weighting,
+    or rounds its values."""
     if isinstance(made, CompiledExport):
         transformer_of(made.target).require_softmax(what)
 

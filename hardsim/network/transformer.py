@@ -356,7 +356,11 @@ class Transformer(Placed):
                 require_order(head.name, head.mask, bool(head.scores), self.bos)
 
     def require_softmax(self, what: str) -> None:
-        """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting."""
+        """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting, and
+        for a network that rounds its values."""
+        if self.rounding is not None:
+            hint = "Use another regime; --to torch and `hardsim compile` write this one, with its rounding."
+            raise InputError(f"{what} does not cover networks with rounding ({self.rounding})", hint)
         if self.weighting is not SoftWeighting.SOFTMAX:
             message = f"{what} knows softmax alone, and the weighting of this network is {self.weighting}"
             geometric = " and --regime geometric" * (self.weighting is SoftWeighting.GEOMETRIC)

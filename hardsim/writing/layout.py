@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError, OutOfRange
+from hardsim.errors import OutOfRange
 from hardsim.lang.arith import in_python
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
@@ -149,17 +149,16 @@ class Answer:
 
 
 def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> ExportLayout:
-    """Return the layout of a compiled network. Raises OutOfRange if a weight is beyond float64; InputError for a
-    network that rounds its values, which no exported format does."""
-    if model.rounding is not None:
-        message = f"export and precision do not cover networks with rounding ({model.rounding})"
-        raise InputError(message, "Use another regime; `hardsim compile` writes this one, with its rounding.")
+    """Return the layout of a compiled network. Raises OutOfRange if a weight is beyond float64."""
     d, arrays = model.dimension, dict[str, Array]()
     sets = isinstance(model.alphabet, Valuations)
     names = list(rows_of(model.alphabet, model.bos))
     arrays[EMBEDDING] = _matrix(model.embedding)
     scale, layers = _inverse_json(model.temperature), []
     stated = {} if model.weighting is SoftWeighting.SOFTMAX else {"weighting": model.weighting.value}
+    rounding = model.rounding
+    # Every layer has it, so that `model.py` runs layers one by one.
+    rounds = {} if rounding is None else {"rounding": [rounding.mode.value, rounding.bits]}
     for number, layer in enumerate(model.layers):
         heads = []
         for place, head in enumerate(layer.heads):
@@ -169,7 +168,7 @@ def transformer_layout(model: Transformer, answer: Answer, users: Defined) -> Ex
         if layer.ffn.units or layer.ffn.biases:
             mlp = CLIP
             _put(arrays, f"layers.{number}.mlp.", _mlp_arrays(layer.ffn, d))
-        layers.append({"heads": heads, "mlp": mlp, **(norms_json(layer) or {"norms": "before"})})
+        layers.append({"heads": heads, "mlp": mlp, **(norms_json(layer) or {"norms": "before"}), **rounds})
     selected = {(place, number): 1 for number, (_, place) in enumerate(answer.outputs)}
     arrays[UNEMBEDDING] = _matrix(Matrix.of(d, len(answer.outputs), dict(selected)))
     bos: list[Any] = [[] if sets else len(names) - 1] * model.bos

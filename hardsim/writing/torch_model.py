@@ -13,8 +13,9 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
 with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
 another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
 less slope |i - j| for each score; windows; sparsemax or geometric attention in place of softmax; norms of what is
-added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out. Position encodings and 1/temperature are functions
-of i and n, computed exactly (log, exp, sqrt in float64) and rounded to float64, as weights were, then to the dtype.
+added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out; rounding of the sums to multiples of 2^-p. Position
+encodings and 1/temperature are functions of i and n, computed exactly (log, exp, sqrt in float64) and rounded to
+float64, as weights were, then to the dtype.
 """
 
 import json
@@ -112,7 +113,7 @@ class SoftLayer(Parameters):
                 x = x + head(y, plus(y, beside), scale, visible)
             x = plus(x, self.b_o)
             x = x if "out_1" not in self.config else first + self.out_1(x)
-            x = self.norm_1(x) if self.after else x
+            x = self.rounded(self.norm_1(x) if self.after else x)
         if (mlp := self.mlp) is not None:
             y = first if "parallel" in self.config else x
             y = y if self.after else self.norm_2(y)
@@ -120,8 +121,15 @@ class SoftLayer(Parameters):
             gate = z if mlp.w_gate is None else plus(y @ mlp.w_gate, mlp.b_gate)
             found = activated(self.config["mlp"], gate, mlp.cap) * (1.0 if mlp.w_gate is None else z) @ mlp.w_out
             x = plus(x + found, mlp.b_out) if "out_2" not in self.config else x + self.out_2(plus(found, mlp.b_out))
-            x = self.norm_2(x) if self.after else x
+            x = self.rounded(self.norm_2(x) if self.after else x)
         return x
+
+    def rounded(self, x: Tensor) -> Tensor:
+        """Round down, or to the nearest (even) multiple of 2^-p, if the network does so."""
+        if "rounding" not in self.config:
+            return x
+        mode, places = self.config["rounding"]
+        return (torch.floor if mode == "floor" else torch.round)(x * 2.0**places) / 2.0**places
 
 
 class SoftTransformer(Parameters):

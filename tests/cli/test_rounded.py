@@ -83,8 +83,9 @@ def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
         (("check", "-e", "a S b", "--alphabet", "a b", "--regime", "rounded"), "for which regime 'rounded' has no"),
         (("check", *GIVEN, "--engine", "float64"), "does not cover networks with rounding (floor:8)"),
         (("bound", *GIVEN, "--critical"), "does not cover networks with rounding"),
-        (("precision", *GIVEN), "export and precision do not cover networks with rounding (floor:8)"),
-        (("export", *GIVEN, "--to", "torch", "-o", "x"), "export and precision do not cover networks with rounding"),
+        (("precision", *GIVEN), "precision does not cover networks with rounding (floor:8)"),
+        (("export", *GIVEN, "--to", "onnx", "-o", "x"), "--to onnx does not cover networks with rounding (floor:8)"),
+        (("export", *GIVEN, "--to", "transformer-lens", "-o", "x"), "does not cover networks with rounding"),
         (("prove", *GIVEN, "--all-n", "--rocq", "x"), "--rocq does not cover the regime rounded"),
     ],
 )
