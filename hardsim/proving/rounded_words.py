@@ -18,7 +18,7 @@ from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
 
 MOST_SYMBOLS = 3
-"""Of a larger alphabet, the first symbols alone are repeated."""
+"""Greatest number of symbols that are repeated: the first ones of the alphabet."""
 
 
 def nearest_length(program: Program) -> int | None:
