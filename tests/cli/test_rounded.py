@@ -44,7 +44,7 @@ def test_a_word_beyond_the_lengths_refutes_every_length(hardsim: Cli) -> None:
     proof = ("prove", *ONE, "--all-n", "--search", "10", "--rounding")
     found = hardsim(*proof, "nearest:6", "--max-n", "8").exits(1, "REFUTED", "disagree on a word of length 63")
     assert "\n" + "b" * 63 + "\n" in found.out
-    # Without --all-n nothing is said of longer words; and a word of 16 million symbols is not run.
+    # Without --all-n the claim ends at length 8; and a word of 16 million symbols is not run.
     hardsim(*proof[:5], *proof[6:], "nearest:6", "--max-n", "8").exits(3, "UNDECIDED", "from n = 63 on")
     hardsim(*proof, "nearest:24", "--max-n", "8").exits(3, "UNDECIDED", "from n = 16,777,215 on")
 
