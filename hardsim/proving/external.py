@@ -89,8 +89,8 @@ def prefix_proof(
 ) -> PrefixProof:
     """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
     of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
-    many as take about half a minute; all to `max_n`, if that takes a few minutes). Where a class of a short length
-    stays open, every prefix is run as well. Raises NotProved if no proof is attempted."""
+    many as take about half a minute; all to `max_n`, if that takes a quarter of an hour). Where a class of a short
+    length stays open, every prefix is run as well. Raises NotProved if no proof is attempted."""
     network, oracle = subject.network, prefix_oracle(subject)
     try:
         with interruptible():

@@ -36,7 +36,7 @@ from hardsim.run.soft import bounds
 
 WORK = 3 * 10**10
 """The work on all prefixes that is done where no number of prefixes is given, in units of about a nanosecond."""
-MORE_WORK = 12 * WORK
+MORE_WORK = 30 * WORK
 """The work that is done where a length is asked for and that suffices for all prefixes to it."""
 OF_KEY, OF_PARAMETER, OF_HEAD, OF_LAYER = 1.7, 0.1, 1_500.0, 1_000.0
 """The work on a token for each number of the keys and values that it sees, and for each parameter, head and layer (with
