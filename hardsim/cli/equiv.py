@@ -53,7 +53,7 @@ def _page(current: Session, target: Sink, finished: Finished) -> None:
     if current.reference is None:
         note("no page was written: there is nothing to compare with")
         return
-    target.write(grades.render(current.reference, finished, current.results))
+    target.write(grades.render(current.reference, finished, current.results, current.notes))
     note(f"the page is in {target.path}")
 
 

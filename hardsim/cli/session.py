@@ -594,7 +594,12 @@ class Session:
             note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: --json PATH writes all of them")
         if self.unprinted:
             some, about = plural(len(self.unprinted), "more error"), enumerated(self.unprinted)
-            say(f"{some} not printed, on {about}: --json PATH writes all of them")
+            where = (
+                "--json PATH writes all of them"
+                if self.page is None or self.reference is None
+                else "the page has all of them"
+            )
+            say(f"{some} not printed, on {about}: {where}")
         raise typer.Exit(self.code)
 
     @property

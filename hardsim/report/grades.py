@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hardsim.campaign.result import Verdict
 from hardsim.measuring.equiv import INCLUDED, EquivResult
 from hardsim.records import NOTHING
+from hardsim.report.notices import Note
 from hardsim.report.outcome import Finished, Outcome
 from hardsim.report.page import HEAD, STYLE, text
 from hardsim.targets.result import Answer, plural
@@ -33,6 +34,8 @@ class GradedFile:
     name: str
     outcome: Outcome
     result: EquivResult | None
+    notes: tuple[str, ...] = ()
+    """Remarks on how the file was read."""
 
     @property
     def grade(self) -> tuple[str, str]:
@@ -44,13 +47,14 @@ class GradedFile:
     @property
     def explained(self) -> bool:
         """Return True if the file has a section of its own."""
-        return self.result is None or self.result.word is not None
+        return self.result is None or self.result.word is not None or bool(self.notes)
 
 
-def render(reference: str, finished: Finished, results: Sequence[EquivResult]) -> str:
+def render(reference: str, finished: Finished, results: Sequence[EquivResult], notes: Sequence[Note] = ()) -> str:
     """Return the page. `results` compare files with the file `reference`; `finished` has their outcomes, and those of
-    files without a result, in the order of the files."""
-    files = list(_files(finished, results))
+    files without a result, in the order of the files. `notes` are remarks on how files were read."""
+    files = list(_files(finished, results, notes))
+    own = [note.message for note in notes if note.input == reference]
     included = any(one.relation == INCLUDED for one in results)
     relation = "should accept every word that it accepts" if included else "should accept the same words"
     title = f"Compared with {reference}"
@@ -60,6 +64,7 @@ def render(reference: str, finished: Finished, results: Sequence[EquivResult]) -
         f"<h1>{text(title)}</h1>",
         f"<p>Each file {relation}. {text(_counted(files))}</p>",
         *(f"<p><b>{text(remark)}</b></p>" for remark in finished.remarks),
+        *(f"<p>{text(reference)}: {text(remark)}</p>" for remark in own),
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>',
         *(_section(number, one) for number, one in enumerate(files) if one.explained),
     ]
@@ -67,13 +72,14 @@ def render(reference: str, finished: Finished, results: Sequence[EquivResult]) -
     return f"{HEAD}<title>{text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{whole}\n</body>\n</html>\n"
 
 
-def _files(finished: Finished, results: Sequence[EquivResult]) -> Iterator[GradedFile]:
+def _files(finished: Finished, results: Sequence[EquivResult], notes: Sequence[Note]) -> Iterator[GradedFile]:
     compared = {one.other: one for one in results}
     for one in finished.outcomes:
         # The outcome of a comparison of two files has the name of the first one.
         joint = len(results) == 1 and one.verdict and one.input == results[0].input
         result = results[0] if joint else compared.get(one.input or "")
-        yield GradedFile(one.input or "the command line" if result is None else result.other, one, result)
+        name = one.input or "the command line" if result is None else result.other
+        yield GradedFile(name, one, result, tuple(note.message for note in notes if note.input == name))
 
 
 def _counted(files: Sequence[GradedFile]) -> str:
@@ -101,12 +107,15 @@ def _answer(answer: Answer) -> str:
 
 
 def _section(number: int, file: GradedFile) -> str:
-    """Return the section on a file that differs, or cannot be compared."""
+    """Return the section on a file that differs, cannot be compared, or has a remark."""
     outcome, result, (grade, colour) = file.outcome, file.result, file.grade
     found = [f'<h2 id="file{number}">{text(file.name)}</h2>', f'<p><b class="{colour}">{text(grade)}</b></p>']
+    found += [f"<p>{text(note)}</p>" for note in file.notes]
     if result is None:
         lines = "\n".join(map(text, (outcome.details or outcome.message).split("\n")))
         return "\n".join([*found, f"<pre>{lines}</pre>"])
+    if result.word is None:
+        return "\n".join(found)
     found += [f"<p>{text(result.reach)}:</p>", f"<pre>{text(outcome.word)}</pre>"]
     for name, answer in ((result.input, result.answer), (result.other, result.other_answer)):
         found.append(f"<p>{text(name)} {_answer(answer)} it.</p>")

@@ -294,6 +294,10 @@ def test_pages_of_two_files_of_an_inclusion_and_of_a_stopped_run(hardsim: Cli, t
     page.unlink()
     hardsim("equiv", missing, right, wrong, "--html", page).exits(2).says("no page was written")
     assert not page.exists()
+    ahead = written(tmp_path / "ahead.ltl", "alphabet: a b c\nF b\n")
+    broken = [written(tmp_path / f"broken{k}.ltl", "alphabet: a b c\n(((\n") for k in range(9)]
+    hardsim("equiv", solution, ahead, *broken, "--html", page).exits(1).says("the page has all of them")
+    assert "where F a means a; for LTLf write at: first" in page.read_text(encoding="utf-8")
     assert hardsim("equiv", solution, wrong, "--html", "-").exits(1).out.startswith("<!DOCTYPE html>")
     hardsim("equiv", solution, wrong, "--html", "-", "--format", "csv").refused("both write to standard output")
     hardsim("equiv", solution, wrong, "--html", wrong).exits(2)
