@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hardsim.serving.page_requests import PageRequest
+from hardsim.serving.page_requests import PageRequest, refusal
 from hardsim.serving.workers import Busy, Workers
 
 LARGEST_BODY = 100_000
@@ -107,6 +107,8 @@ def application(workers: Workers, hosts: Sequence[str], ending: Callable[[], boo
             return _said(413, f"A request has at most {LARGEST_BODY:,} bytes.")
         try:
             wish = msgspec.json.decode(body, type=PageRequest)
+        except msgspec.ValidationError as error:
+            return _said(400, refusal(error))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return _said(400, f"This request cannot be read: {error}")
 

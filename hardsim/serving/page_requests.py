@@ -14,7 +14,15 @@ from msgspec import Meta
 Action: TypeAlias = Literal["show", "check", "words", "classify", "trace", "critical"]
 Suffix: TypeAlias = Literal["ltl", "cr", "srasp"]
 Regime: TypeAlias = Literal[
-    "", "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "geometric"
+    "",
+    "temperature",
+    "position",
+    "causal-temperature",
+    "causal-position",
+    "none",
+    "layer-norm",
+    "geometric",
+    "rounded",
 ]
 NAME = "typed"
 """Name, without suffix, of the file that has the typed text."""
@@ -24,6 +32,13 @@ LONGEST_TEXT, LONGEST_WORD, LONGEST_BETA = 20_000, 1_000, 40
 """Greatest numbers of characters of the typed text, of a word and of a beta."""
 GREATEST_LENGTH = 16
 """Greatest length of words that the page may ask for."""
+REFUSED: Mapping[str, str] = {
+    "max_n": f"Write a number from 1 to {GREATEST_LENGTH} as the longest word; the command line has no such limit.",
+    "beta": f"Write a beta of at most {LONGEST_BETA} characters.",
+    "text": f"The text has more than {LONGEST_TEXT:,} characters; the command line reads longer ones.",
+    "word": f"The word has more than {LONGEST_WORD:,} characters; the command line reads longer ones.",
+}
+"""What to do about a value that the page may not send, by its name."""
 OPTIONS: Mapping[Action, str] = {
     "show": "network",
     "check": "max_n network",
@@ -33,6 +48,12 @@ OPTIONS: Mapping[Action, str] = {
     "critical": "max_n network",
 }
 """The options that each action has: the greatest length, and those of the network."""
+
+
+def refusal(error: msgspec.ValidationError) -> str:
+    """Return what the user of the page should do about a request that cannot be decoded."""
+    name = str(error).rpartition("$.")[2].rstrip("`")  # the message ends in the path of the value
+    return REFUSED.get(name, f"The page does not send such a request: {error}.")
 
 
 class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,5 +111,5 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             found += [f"--regime={self.regime}"] * bool(self.regime) + [f"--beta={self.beta}"] * bool(self.beta)
         found += [f"--plot={picture}" for picture in self.pictures]
         found += added
-        # After `--` even a word that begins with a dash is a word.
-        return [*found, "--", self.word] if self.action == "trace" else found
+        # After `--` even a word that begins with a dash is a word; a dash alone would read standard input.
+        return [*found, "--", " -" if self.word == "-" else self.word] if self.action == "trace" else found

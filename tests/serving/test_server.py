@@ -5,19 +5,21 @@ commands.
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 
-from hardsim.serving.app import HEADERS, LARGEST_BODY
-from hardsim.serving.page_requests import PageRequest
+from hardsim.program.regimes import NAMED
+from hardsim.serving.app import HEADERS, LARGEST_BODY, parts
+from hardsim.serving.page_requests import PageRequest, Regime, refusal
 from tests.cli.conftest import COMMAND, Cli, hardsim, written
 from tests.support.clusters import PATIENCE
 
@@ -324,5 +326,28 @@ def test_a_question_shows_its_command() -> None:
 
     assert command(action="check", max_n=4) == "hardsim check typed.ltl --max-n 4"
     assert command(action="trace", word="a b") == "hardsim trace typed.ltl --plot=maps.svg -- 'a b'"
+    # A dash alone reads standard input; a space before a word has no meaning.
+    assert command(action="trace", word="-") == "hardsim trace typed.ltl --plot=maps.svg -- ' -'"
     assert command(action="critical", beta="7/2") == "hardsim bound typed.ltl --critical --max-n 6 --beta=7/2"
     assert command(action="words", suffix="cr", regime="none") == "hardsim words typed.cr --max-n 6"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('"max_n": 0', "a number from 1 to 16 as the longest word"),
+        ('"beta": "%s"' % ("1" * 41), "at most 40 characters"),
+        ('"word": "%s"' % ("a" * 1001), "more than 1,000 characters"),
+        ('"regime": "x"', "does not send such a request"),
+    ],
+)
+def test_a_value_that_the_page_may_not_send_has_advice(value: str, message: str) -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.json.decode(f'{{"action": "show", "text": "", "suffix": "ltl", {value}}}', type=PageRequest)
+    assert message in refusal(caught.value)
+
+
+def test_the_page_offers_every_regime() -> None:
+    offered = re.findall(r"<option>([a-z-]+)</option>", parts()["/"].decode())
+    assert {*offered} == {*NAMED}
+    assert {*get_args(Regime)} == {"", *NAMED}
