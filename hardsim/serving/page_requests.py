@@ -38,7 +38,7 @@ REFUSED: Mapping[str, str] = {
     "text": f"The text has more than {LONGEST_TEXT:,} characters; the command line reads longer ones.",
     "word": f"The word has more than {LONGEST_WORD:,} characters; the command line reads longer ones.",
 }
-"""What to do about a value that the page may not send, by its name."""
+"""The advice about a value that the page may not send, by its name."""
 OPTIONS: Mapping[Action, str] = {
     "show": "network",
     "check": "max_n network",
@@ -51,7 +51,7 @@ OPTIONS: Mapping[Action, str] = {
 
 
 def refusal(error: msgspec.ValidationError) -> str:
-    """Return what the user of the page should do about a request that cannot be decoded."""
+    """Return the advice about a request that cannot be decoded."""
     name = str(error).rpartition("$.")[2].rstrip("`")  # the message ends in the path of the value
     return REFUSED.get(name, f"The page does not send such a request: {error}.")
 
