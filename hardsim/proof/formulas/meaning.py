@@ -362,8 +362,13 @@ class ProgramMeaning:
             means, rest = self._means(item.pre) if name not in dict(item.pre.terms) else ({}, ())
             if any(facts.sites.sizes(MASKS[side]) != sizes for side, _ in (*means, *read.means)):
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
-            column = self._single((name, read), means, rest, positive) if means else None
-            parts.append((item.weight, column or self._total([replace(item, outs=((out, 1),))], 0, {name: test})))
+            if some := {of: value for of, value in means.items() if value}:
+                column = self._single((name, read), some, rest, positive)
+            elif means:  # counts that cancel
+                column = facts.clipped(rest)
+            else:
+                column = self._total([replace(item, outs=((out, 1),))], 0, {name: test})
+            parts.append((item.weight, column))
         found = facts.combine(parts, bias)
         if any(
             single and facts.diagrams.depends(number, variable) for single, number in zip(alone, found, strict=True)

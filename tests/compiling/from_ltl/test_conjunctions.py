@@ -159,6 +159,18 @@ def test_joined_counts_are_right_proved_and_certified(text: str, counting: Any) 
     assert verify(certificate(found, None)) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["#L[!b] > #L[a]", "#L[!b] > #L[a] - 1", "b & (#L[!b] > #L[a] - 1)", "#L[!b] + 3*#L[b & O a] != #L[a] - 1"],
+)
+def test_counts_that_cancel_are_proved(text: str) -> None:
+    """Two coordinates have the same count, since the negation of one letter is the other one."""
+    file = parse_text(f"alphabet: a b\n{text}\n", "f")
+    found = compile_formula(file, ModelOptions(counting="sign"))
+    agree(found, all_words("ab", 5))
+    assert prove_general(found.model, found.program, desugar(file)).proved
+
+
 def mistakes(form: Affine) -> list[Affine]:
     """Return the form of a clip with each coefficient left out or turned, and with other constants."""
     parts = [(name, factor) for name, factor in form.terms if name != ONE]
