@@ -19,7 +19,8 @@ const make = (tag, text = "", kind = "") => {
 
 const suffix = () => document.querySelector("input[name=suffix]:checked").value;
 const typed = () => ({
-  suffix: suffix(), text: byId("text").value, ...Object.fromEntries(FIELDS.map((name) => [name, byId(name).value])),
+  suffix: suffix(), text: byId("text").value,
+  ...Object.fromEntries(FIELDS.map((name) => [name, byId(name).value.trim()])),
 });
 const kept = () => new URLSearchParams({ ...typed(), word: wordField.value }).toString();
 const keep = () => {
