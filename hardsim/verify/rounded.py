@@ -143,20 +143,21 @@ class RoundedChecker(CountFunctions):
 
     def _mean(self, side: str, form: Mapping[str, Any]) -> MeanOfValues:
         counts: Linear = {}
-        start, most = Fraction(0), Fraction(0)
+        start = Fraction(0)
         for name, number in form.items():
             weight, value, first = Fraction(number), self.values[name], self.start[name]
             require(value is not None and first is not None, f"model: a head reads {name!a}, which is not known")
             start += (first or 0) * weight
             if isinstance(value, Fraction):
                 counts[None] = counts.get(None, Fraction(0)) + value * weight
-                most += abs(value * weight)
             elif value is not None:
                 sign, function = value
                 counts[function] = counts.get(function, Fraction(0)) + sign * weight
                 counts[None] = counts.get(None, Fraction(0)) + (weight if sign < 0 else 0)
-                most += abs(weight)
-        return MeanOfValues(side, counts, start, max(most, abs(start)))
+        # Each function is 0 or 1, so these are the least and the greatest number that a symbol can add.
+        weights = [weight for function, weight in counts.items() if function is not None]
+        ends = [counts.get(None, Fraction(0)) + sum(one for one in weights if one * sign > 0) for sign in (-1, 1)]
+        return MeanOfValues(side, counts, start, max(abs(start), *map(abs, ends)))
 
     # ---- hidden units ----
 

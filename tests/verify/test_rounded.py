@@ -82,6 +82,12 @@ def test_random_formulas_have_certificates() -> None:
         done += 1
 
 
+def test_constants_of_negated_literals_cancel() -> None:
+    """5 (1 - b) - 5 lies between -5 and 0: the sum of the sizes of its parts, 10, is more than the beginning of
+    sequence closes."""
+    accept(made("#L[0 != 2*#[b] + 5*#[#[a] <= 0]] <= 3", "floor:3"))
+
+
 @pytest.mark.slow
 def test_a_hundred_random_formulas_have_certificates() -> None:
     rng, done = Random(7), 0

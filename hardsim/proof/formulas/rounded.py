@@ -167,7 +167,7 @@ class _Walk(Truths):
         not known), which sees itself alone or every position."""
         side = side_of(head)
         for place, terms in head.values:
-            counts, start, most = dict[int | None, Fraction](), Fraction(0), Fraction(0)
+            counts, start = dict[int | None, Fraction](), Fraction(0)
             for read, weight in terms:
                 value, first = self.row[read], self.start[read]
                 if value is None or first is None:
@@ -175,13 +175,15 @@ class _Walk(Truths):
                 start += first * weight
                 if isinstance(value, Fraction):
                     counts[None] = counts.get(None, Fraction(0)) + value * weight
-                    most += abs(value * weight)
                     continue
                 if value.negated:
                     counts[None] = counts.get(None, Fraction(0)) + weight
                 counts[value.node] = counts.get(value.node, Fraction(0)) + (-weight if value.negated else weight)
-                most += abs(Fraction(weight))
-            yield place, RoundedMean(side, counts, start, max(most, abs(start))), start if side == "L" else None
+            # What a symbol adds lies between these: a negated literal is 1 less the literal, so constants may cancel.
+            constant, weights = counts.get(None, Fraction(0)), [one for node, one in counts.items() if node is not None]
+            low, high = (constant + sum(keep(one, Fraction(0)) for one in weights) for keep in (min, max))
+            most = max(abs(low), abs(high), abs(start))
+            yield place, RoundedMean(side, counts, start, most), start if side == "L" else None
 
     # ---- hidden units ----
 
