@@ -20,6 +20,7 @@ from hardsim.report.equiv import line_reach, print_equiv, print_equiv_line, prin
 from hardsim.report.outcome import Finished
 from hardsim.report.unused_options import equiv_unused
 from hardsim.targets.inputs.base import Input
+from hardsim.targets.paths import left_out_of
 from hardsim.targets.semantics import Semantics
 
 
@@ -30,6 +31,7 @@ def command(request: Request) -> None:
         session("equiv", request, request.seed, [] if target is None else [target]) as current,
     ):
         current.page = None if target is None else partial(_page, current, target)
+        current.remark(None, None, left_out_of(request.files or []), tell=note)
         if not current.names:
             raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")
         if current.expressions:
@@ -87,6 +89,8 @@ def _two(current: Session, given: Sequence[Input]) -> None:
         brief=partial(print_equiv_verdict, result=result, alphabet=left.alphabet),
         word=result.word,
         alphabet=left.alphabet,
+        # The outcome is about the second file, as with several. An expression has no place in a file.
+        name=left.name if current.expressions else right.name,
     )
     _conclude(current, result, message)
 

@@ -54,7 +54,8 @@ def render(reference: str, finished: Finished, results: Sequence[EquivResult], n
     """Return the page. `results` compare files with the file `reference`; `finished` has their outcomes, and those of
     files without a result, in the order of the files. `notes` are remarks on how files were read."""
     files = list(_files(finished, results, notes))
-    own = [note.message for note in notes if note.input == reference]
+    named = [note for note in notes if note.input in (None, reference)]
+    own = [note.message if note.input is None else f"{reference}: {note.message}" for note in named]
     included = any(one.relation == INCLUDED for one in results)
     relation = "should accept every word that it accepts" if included else "should accept the same words"
     title = f"Compared with {reference}"
@@ -64,7 +65,7 @@ def render(reference: str, finished: Finished, results: Sequence[EquivResult], n
         f"<h1>{text(title)}</h1>",
         f"<p>Each file {relation}. {text(_counted(files))}</p>",
         *(f"<p><b>{text(remark)}</b></p>" for remark in finished.remarks),
-        *(f"<p>{text(reference)}: {text(remark)}</p>" for remark in own),
+        *(f"<p>{text(remark)}</p>" for remark in own),
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>',
         *(_section(number, one) for number, one in enumerate(files) if one.explained),
     ]
@@ -75,7 +76,7 @@ def render(reference: str, finished: Finished, results: Sequence[EquivResult], n
 def _files(finished: Finished, results: Sequence[EquivResult], notes: Sequence[Note]) -> Iterator[GradedFile]:
     compared = {one.other: one for one in results}
     for one in finished.outcomes:
-        # The outcome of a comparison of two files has the name of the first one.
+        # The outcome of a comparison with an expression has the name of the file.
         joint = len(results) == 1 and one.verdict and one.input == results[0].input
         result = results[0] if joint else compared.get(one.input or "")
         name = one.input or "the command line" if result is None else result.other

@@ -7,6 +7,7 @@ has no way to remove a hook.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -48,7 +49,7 @@ class RequestLimits:
     """Seconds that a request may take, on the clock and of the processor."""
     memory: int = 2 << 30
     """Bytes of memory that a process may have."""
-    written: int = 4 << 20
+    written: int = 8 << 20
     """Bytes of the files and texts of one answer."""
 
 
@@ -136,13 +137,17 @@ def answer(
             code = run(arguments)
     except MemoryError:
         stopped = f"The request needed more than {limits.memory >> 20:,} MiB of memory."
-    except OSError as error:  # the limit of a file's size
+    except OSError as error:
         stopped = f"The answer could not be written: {error.strerror}."
+    messages = err.getvalue()
+    if os.strerror(errno.EFBIG) in f"{messages}{stopped}":  # a command says it of an option, which the page gave
+        messages = ""
+        stopped = f"The answer has more than {limits.written >> 10:,} KiB: take a shorter word or a smaller length."
     found = PageAnswer(
         code=code,
         document=msgspec.Raw((_content(DOCUMENT) if code is not None else b"") or b"null"),
         report=out.getvalue(),
-        messages=err.getvalue(),
+        messages=messages,
         pictures={name: _content(name).decode() for name in pictures if os.path.exists(name)},
         stopped=stopped,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, enumerated
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, read_head
 from hardsim.lang.corpus import OTHERS, line_of, read_corpus
@@ -115,8 +115,23 @@ def _not_a_network(path: str, message: str, hint: str) -> InputError:
 
 def files_in(folder: str, suffixes: tuple[str, ...] = SUFFIXES) -> list[str]:
     """Return the paths of the files that a directory stands for, without its subfolders: those that end in one of some
-    suffixes, sorted by name."""
-    return sorted(str(Path(folder, name)) for name in names_in(folder) if name.endswith(suffixes))
+    suffixes, sorted by name. Names that begin with a dot are hidden, as in shells."""
+    names = [name for name in names_in(folder) if name.endswith(suffixes) and not name.startswith(".")]
+    return sorted(str(Path(folder, name)) for name in names)
+
+
+def left_out_of(paths: Sequence[str]) -> str | None:
+    """Return a remark on what directories have besides the languages that they stand for: other files and subfolders.
+    None if there is nothing."""
+    folders = [path for path in paths if is_directory(path) and not is_network_folder(path)]
+    found: list[str] = []
+    for folder in folders:
+        read = {Path(one).name for one in files_in(folder, SUFFIXES + LANGUAGES)}
+        found += [str(Path(folder, name)) for name in sorted(names_in(folder)) if name not in read and name[0] != "."]
+    if not found:
+        return None
+    *some, last = SUFFIXES + LANGUAGES
+    return f"not compared: {enumerated(found)}; a directory stands for its *{', *'.join(some)} and *{last} files"
 
 
 def _unread_file_among(folder: str, names: Iterable[str]) -> str:

@@ -355,3 +355,17 @@ def test_a_directory_stands_for_expressions_and_automata_too(hardsim: Cli, tmp_p
     solution = written(tmp_path / "solution.ltl", "alphabet: a b\na | b\n")
     found = hardsim("equiv", solution, tmp_path / "handed", "--format", "csv").exits(1)
     assert [line.split(",")[4] for line in found.out.splitlines()[1:]] == ["REFUTED", "PROVED", "PROVED", "PROVED"]
+
+
+def test_what_a_directory_has_besides_languages_is_named(hardsim: Cli, tmp_path: Path) -> None:
+    solution = written(tmp_path / "solution.ltl", "alphabet: a b\nO a\n")
+    (tmp_path / "class" / "kim").mkdir(parents=True)
+    for name in ("anna.ltl", "hans.txt", "ida.LTL", "._anna.ltl", ".hidden.txt"):
+        written(tmp_path / "class" / name, "alphabet: a b\nO a\n")
+    page, folder = tmp_path / "grades.html", tmp_path / "class"
+    note = f"not compared: {folder}/hans.txt, {folder}/ida.LTL, {folder}/kim; a directory stands for its *.ltl,"
+    found = hardsim("equiv", solution, folder, "--html", page, "--format", "csv").exits(0).says(note)
+    assert [row[0] for row in rows_of(page)] == [f"{folder}/anna.ltl"]
+    assert note in page.read_text(encoding="utf-8")
+    # One submission: the row is about it, not about the solution.
+    assert found.out.splitlines()[1].startswith(f"{folder}/anna.ltl,,passed")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -111,9 +112,17 @@ def print_much(arguments: list[str]) -> int:
     return 0
 
 
+def say_so(arguments: list[str]) -> int:
+    print("error: --json document.json: cannot be written (File too large)", file=sys.stderr)
+    return 2
+
+
 def test_large_files_and_answers_are_refused() -> None:
     limits = RequestLimits(seconds=60, written=1 << 16)
-    assert answered(write_much, limits).stopped == "The answer could not be written: File too large."
+    large = "The answer has more than 64 KiB: take a shorter word or a smaller length."
+    assert answered(write_much, limits).stopped == large
+    said = answered(say_so, limits)
+    assert (said.stopped, said.messages) == (large, "")
     assert answered(print_much, limits).stopped == "The answer has more than 256 KiB."
 
 
