@@ -29,7 +29,7 @@ from hardsim.cli.watch_view import CheckOutput, LineView, ScreenView
 from hardsim.errors import HardsimError, InputError, enumerated
 from hardsim.files import STDOUT
 from hardsim.options.table import JSON, TEXT, Request
-from hardsim.targets.paths import expand_paths, read_with
+from hardsim.targets.paths import SUFFIXES, expand_paths, read_with
 from hardsim.version import install_hint
 
 SHORT = 4
@@ -114,6 +114,17 @@ class WatchedFiles:
                 raise InputError(
                     f"{missing[0]}: no such file", "Check the path: `watch` waits for no file at its start."
                 )
+        self._require_spared(self._request.json)
+
+    def _require_spared(self, sink: str | None) -> None:
+        """Require that no check writes what the next one reads. Raises InputError, naming the option."""
+        if sink in (None, STDOUT):
+            return
+        place = Path(os.path.realpath(sink))
+        folders = [Path(os.path.realpath(path)) for path in self._given if os.path.isdir(path)]
+        inside = place.parent in folders and place.name.endswith(SUFFIXES)
+        if inside or str(place) in map(os.path.realpath, self.all()):
+            raise InputError(f"--json {sink}: is a file that each check reads", "Give --json another name.")
 
     def all(self) -> list[str]:
         """Return the paths of all these files, and of given folders."""

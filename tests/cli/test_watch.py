@@ -217,6 +217,9 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     path = written(tmp_path / "x.ltl", RIGHT)
     hardsim("watch", path, "--against", tmp_path / "y.re").refused("y.re: no such file")
     hardsim("watch", path, "--regime", "every").refused("unknown regime")
+    for own in (path, f"{tmp_path}/./{Path(path).name}"):
+        hardsim("watch", path, "--json", own).refused("is a file that each check reads")
+    hardsim("watch", Path(path).parent, "--json", Path(path).parent / "x.model.json").refused("each check reads")
     hardsim("watch", path, "--format", "junit").refused(
         "prints text or json, not junit", "hardsim check --format junit"
     )
