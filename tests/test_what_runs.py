@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 COMMAND = re.compile(r"^<!-- runs: (.*) -->$")
 ROW = re.compile(r"^\| `(hardsim/[\w/]+\.py::[\w.]+)` \|")
-OTHER_ROOMS = {"theory", "network", "options", "writing", "measuring", "precision"}
+OTHER_ROOMS = {"theory", "network", "options", "writing", "measuring", "precision", "serving"}
 """Rooms that no table need name: theory, network and options serve all steps, and the others other commands."""
 
 

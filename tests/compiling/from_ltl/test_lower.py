@@ -64,7 +64,7 @@ def test_future_operators_are_refused_by_name(regime: str, text: str, operator: 
 @pytest.mark.parametrize(
     ("text", "able"),
     [
-        ("#[a] > #[b]", "temperature, position, layer-norm"),
+        ("#[a] > #[b]", "temperature, position, layer-norm, rounded"),
         ("#R[a] > #R[b]", "temperature, position"),
         ("#[a] > #L[b]", "temperature, position"),
         ("F a", "temperature, position"),
@@ -76,7 +76,7 @@ def test_the_regimes_that_are_named_have_a_construction(text: str, able: str) ->
     with pytest.raises(Unsupported) as caught:
         program(text, "causal-position")
     assert caught.value.hint.startswith(f"The regimes that can do it: {able}. Past operators")
-    for name in ("temperature", "position", "layer-norm"):
+    for name in ("temperature", "position", "layer-norm", "rounded"):
         if name in able.split(", "):
             program(text, name)
         else:
