@@ -1,6 +1,6 @@
 """Run the benchmarks: print one table with the targets and what was reached, and write it as JSON.
 
-    python -m benchmarks                      run all groups but `long`, about twelve minutes on two idle cores
+    python -m benchmarks                      run all groups but `long`, a quarter of an hour on two idle cores
     python -m benchmarks --all                run `long` too, some minutes more
     python -m benchmarks --only prover        run one group
     python -m benchmarks --docs               write docs/benchmarks.md from results.json; nothing is run
