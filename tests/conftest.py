@@ -53,5 +53,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = alike[0].get_closest_marker("sweep")
         assert mark is not None
         ranked = sorted(alike, key=lambda item: crc32(item.nodeid.encode()))
-        for item in ranked[-(-len(ranked) // mark.kwargs.get("every", 6)) :]:
+        for item in ranked[-(-len(ranked) // mark.kwargs.get("every", 9)) :]:
             item.add_marker("slow")

@@ -35,6 +35,8 @@ STALE = 5.0
 """A time left is shown for so many seconds, and for so many parts of the rate before, without a new part."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
+UNKNOWN = 20.0
+"""Seconds from the first part on, after which the size of a long task is stated, if the time left is not known."""
 FINE = 64
 """A point of the progress is kept after each such part of the time."""
 MOST_LEFT = 50
@@ -108,6 +110,10 @@ class Pace:
         if not points or now - points[-1][0] >= (now - points[0][0]) / FINE:
             points.append((now, cost))
 
+    def spent(self, now: float) -> float:
+        """Return the seconds since the first note."""
+        return now - self._points[0][0]
+
     def left(self, now: float, cost: float, whole: float) -> float | None:
         """Return the seconds from now to the end; None if they are not known within a factor of about 2."""
         if len(self._points) < 3:  # too few to know how the time grows
@@ -139,7 +145,7 @@ class Bar:
         """True if there is no terminal to show a bar on."""
         self._pace = Pace()
         """The progress from the first part on: tables and processes are made before."""
-        self._announced = False
+        self._announced = self._sized = False
         self._progress: RichProgress | None = None
         self._closed = False
 
@@ -155,6 +161,11 @@ class Bar:
         self._title = f"length {n}"
         self.show(done, total)
 
+    def _surely_long(self, now: float, done: int, total: int) -> bool:
+        """Return True if much is left, at the pace so far, of a task whose parts have run for UNKNOWN seconds."""
+        spent, cost = self._pace.spent(now), self._cost(done)
+        return spent > UNKNOWN and spent * (self._cost(total) - cost) > LONG * cost
+
     def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
         """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
@@ -164,6 +175,9 @@ class Bar:
             return
         self._shown = now
         left = None if self._announced else self._pace.left(now, self._cost(done), self._cost(total))
+        if left is None and not (self._announced or self._sized) and self._surely_long(now, done, total):
+            self._sized = True
+            note(f"{self._name}: {count(total - done)} more {self._unit}; how long is not known yet. {advice}")
         if left is not None and left > LONG:
             self._announced = True
             note(f"{self._name}: {count(total - done)} more {self._unit}: about {duration(left)}. {advice}")

@@ -255,3 +255,20 @@ def test_a_time_left_is_not_shown_while_a_part_takes_much_longer_than_those_befo
     assert column.render(task).plain == "0:00:06"
     now[0] += estimate.STALE + 1
     assert column.render(task).plain == "-:--:--"
+
+
+def test_a_long_task_says_its_size_where_the_time_left_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A hundredth of the parts in 22 seconds: too little for an estimate, and surely long.
+    with bar("x", "words") as shown:
+        for done in range(1, 31):
+            clock[0] += 1
+            shown.show(done, 2000)
+            assert ("how long is not known yet" in capsys.readouterr().err) == (done == 22)
+    # A task that is nearly done says nothing.
+    with bar("y", "words") as shown:
+        for done in (1, 18):
+            clock[0] += 30
+            shown.show(done, 21)
+    assert capsys.readouterr().err == ""
