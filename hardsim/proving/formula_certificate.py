@@ -57,11 +57,18 @@ def certificate(
     than the prover)."""
     claim = subject.prover()
     assert isinstance(claim, HeadsClaim)
-    file = claim.formula
-    if subject.model.rounding is not None:
-        return accepted(subject, lambda: _rounded_certificate(subject, file), RoundedChecker)
-    if subject.model.normed:
-        return accepted(subject, lambda: _normed_certificate(subject, file), NormedChecker)
+    file, network = claim.formula, subject.model
+
+    def of_rounded() -> dict[str, Any]:
+        return _certificate_of_means(subject, file, ROUNDED_VERSION, EVERY_LENGTH, rounded_network_json(network))
+
+    def of_normed() -> dict[str, Any]:
+        return _certificate_of_means(subject, file, NORMED_VERSION, NORMED_CLAIM, normed_network_json(network))
+
+    if network.rounding is not None:
+        return accepted(subject, of_rounded, RoundedChecker)
+    if network.normed:
+        return accepted(subject, of_normed, NormedChecker)
 
     def made() -> dict[str, Any]:
         formula, meaning, users = _formula_and_meaning(claim, max_n, min_n, literals)
@@ -93,31 +100,19 @@ def _labels(subject: Subject, file: FormulaFile, beta: Rational) -> dict[str, An
     }
 
 
-def _normed_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
-    """Return the certificate of a network with layer norms, which is about every length. It needs no hints."""
+def _certificate_of_means(
+    subject: Subject, file: FormulaFile, version: int, claim: str, model: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the certificate of a network of means, which is about every length. It needs no hints."""
     return {
         "format": FORMAT,
-        "schema_version": NORMED_VERSION,
-        "claim": NORMED_CLAIM,
+        "schema_version": version,
+        "claim": claim,
         "min_n": 1,
         "max_n": None,
         "labels": _labels(subject, file, 1),
         "formula": formula_json(with_listed_sets(desugar(file)), {}),
-        "model": normed_network_json(subject.model),
-    }
-
-
-def _rounded_certificate(subject: Subject, file: FormulaFile) -> dict[str, Any]:
-    """Return the certificate of a network that rounds its values, which is about every length. It needs no hints."""
-    return {
-        "format": FORMAT,
-        "schema_version": ROUNDED_VERSION,
-        "claim": EVERY_LENGTH,
-        "min_n": 1,
-        "max_n": None,
-        "labels": _labels(subject, file, 1),
-        "formula": formula_json(with_listed_sets(desugar(file)), {}),
-        "model": rounded_network_json(subject.model),
+        "model": model,
     }
 
 

@@ -14,16 +14,56 @@ from math import ceil, floor, gcd, lcm
 from typing import Any
 
 from hardsim.verify.arithmetic import require
-from hardsim.verify.sections import such
+from hardsim.verify.sections import (
+    FORMAT,
+    FORMULA,
+    LABELS,
+    ROW,
+    SYMBOLS,
+    Shape,
+    integer,
+    keys,
+    many,
+    named,
+    one_of,
+    rational,
+    such,
+    text,
+)
 
 MOST_ATOMS, LARGEST_TABLE = 10, 1 << 16
 """Most atoms of a function, and most entries of its table."""
-nothing = such(lambda data: data is None, "null")
+MEANS_SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model")
+"""Sections of a certificate of a network of means, each with its digest."""
+MEANS_HEAD = keys(name=text, mask=one_of("future", "none"), values=named(ROW))
 Function = tuple[tuple[int, ...], tuple[bool, ...]]
 """Atoms, and the truth for each symbol (first) and each choice of the atoms."""
 Signs = tuple[int, Function | None]
 """1 or -1 times the sign of a function (None: a constant); 0 for a value that is 0."""
 Linear = dict[Function | None, Fraction]
+
+
+def means_certificate(claim: str, layer: Shape, **parts: Shape) -> Shape:
+    """Return the shape of a certificate of a network of means, which has further parts beside its layers."""
+    return keys(
+        format=one_of(FORMAT),
+        schema_version=integer,
+        claim=one_of(claim),
+        min_n=integer,
+        max_n=such(lambda data: data is None, "null"),
+        labels=LABELS,
+        formula=keys(**SYMBOLS, **FORMULA),
+        model=keys(
+            **SYMBOLS,
+            coordinates=many(text, 1),
+            embedding=named(many(rational, 2)),
+            temperature=one_of("1"),
+            **parts,
+            layers=many(layer),
+            output=text,
+        ),
+        digests=keys(**dict.fromkeys(MEANS_SECTIONS, text)),
+    )
 
 
 def divisor(counts: Linear) -> Fraction:

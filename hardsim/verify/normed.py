@@ -24,49 +24,26 @@ from fractions import Fraction
 from typing import Any
 
 from hardsim.verify.arithmetic import exact, require
-from hardsim.verify.counting import CountFunctions, Function, Linear, Signs, divisor, nothing
-from hardsim.verify.sections import (
-    FORMAT,
-    FORMULA,
-    LABELS,
-    ROW,
-    SYMBOLS,
-    integer,
-    keys,
-    many,
-    named,
-    one_of,
-    rational,
-    row,
-    text,
+from hardsim.verify.counting import (
+    MEANS_HEAD,
+    MEANS_SECTIONS,
+    CountFunctions,
+    Function,
+    Linear,
+    Signs,
+    divisor,
+    means_certificate,
 )
+from hardsim.verify.sections import ROW, keys, many, one_of, row
 
 NORMED_VERSION = 7
 NORMED_CLAIM = (
     "on every word of every length the network's output at the last position is above 0 if formula.root holds there, "
     "and below 0 if not"
 )
-NORMED_SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model")
-NORMED_HEAD = keys(name=text, mask=one_of("future", "none"), values=named(ROW))
-NORMED_LAYER = keys(heads=many(NORMED_HEAD), units=many(row(ROW, ROW)), epsilon=one_of("0"))
-NORMED_CERTIFICATE = keys(
-    format=one_of(FORMAT),
-    schema_version=integer,
-    claim=one_of(NORMED_CLAIM),
-    min_n=integer,
-    max_n=nothing,
-    labels=LABELS,
-    formula=keys(**SYMBOLS, **FORMULA),
-    model=keys(
-        **SYMBOLS,
-        coordinates=many(text, 1),
-        embedding=named(many(rational, 2)),
-        temperature=one_of("1"),
-        layers=many(NORMED_LAYER),
-        output=text,
-    ),
-    digests=keys(**dict.fromkeys(NORMED_SECTIONS, text)),
-)
+NORMED_SECTIONS = MEANS_SECTIONS
+NORMED_LAYER = keys(heads=many(MEANS_HEAD), units=many(row(ROW, ROW)), epsilon=one_of("0"))
+NORMED_CERTIFICATE = means_certificate(NORMED_CLAIM, NORMED_LAYER)
 Units = Sequence[tuple[Mapping[str, Any], Fraction]]
 """Arguments of relus, by names of coordinates, with the weights with which the relus are added to one coordinate."""
 

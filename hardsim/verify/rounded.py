@@ -19,49 +19,15 @@ from math import ceil, floor
 from typing import Any
 
 from hardsim.verify.arithmetic import exact, require
-from hardsim.verify.counting import CountFunctions, Linear, Signs, nothing
-from hardsim.verify.sections import (
-    EVERY_LENGTH,
-    FORMAT,
-    FORMULA,
-    LABELS,
-    ROW,
-    SYMBOLS,
-    integer,
-    keys,
-    many,
-    named,
-    one_of,
-    rational,
-    row,
-    text,
-)
+from hardsim.verify.counting import MEANS_HEAD, MEANS_SECTIONS, CountFunctions, Linear, Signs, means_certificate
+from hardsim.verify.sections import EVERY_LENGTH, ROW, integer, keys, many, one_of, rational, row
 
 ROUNDED_VERSION = 8
-ROUNDED_SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model")
 MOST_PLACES = 256
 """Most binary places of a rounding."""
-ROUNDED_HEAD = keys(name=text, mask=one_of("future", "none"), values=named(ROW))
-ROUNDED_LAYER = keys(heads=many(ROUNDED_HEAD), units=many(row(one_of("clip", "relu"), ROW, rational, ROW)), biases=ROW)
-ROUNDED_CERTIFICATE = keys(
-    format=one_of(FORMAT),
-    schema_version=integer,
-    claim=one_of(EVERY_LENGTH),
-    min_n=integer,
-    max_n=nothing,
-    labels=LABELS,
-    formula=keys(**SYMBOLS, **FORMULA),
-    model=keys(
-        **SYMBOLS,
-        coordinates=many(text, 1),
-        embedding=named(many(rational, 2)),
-        temperature=one_of("1"),
-        rounding=row(one_of("floor", "nearest"), integer),
-        layers=many(ROUNDED_LAYER),
-        output=text,
-    ),
-    digests=keys(**dict.fromkeys(ROUNDED_SECTIONS, text)),
-)
+ROUNDED_SECTIONS = MEANS_SECTIONS
+ROUNDED_LAYER = keys(heads=many(MEANS_HEAD), units=many(row(one_of("clip", "relu"), ROW, rational, ROW)), biases=ROW)
+ROUNDED_CERTIFICATE = means_certificate(EVERY_LENGTH, ROUNDED_LAYER, rounding=row(one_of("floor", "nearest"), integer))
 KnownValue = Fraction | Signs | None
 """A constant; a function, or its negation with the sign -1; None: a value that must not be read."""
 Writer = tuple[bool, Mapping[str, Fraction], Fraction, Fraction]

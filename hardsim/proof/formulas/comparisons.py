@@ -22,8 +22,9 @@ from hardsim.lang.valuations import everything
 from hardsim.network.numbers import ONE, Mask
 from hardsim.network.transformer import AttentionHead, Transformer
 from hardsim.program.hard_attention import Program
-from hardsim.proof.shared.result import LinkProof, NotProved
+from hardsim.proof.shared.result import HeadProof, LinkProof, NotProved, Proof
 
+MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
 MOST_CHOICES = 2**12
 """Greatest number of choices of the literals that the hidden units of one coordinate read: all are tried."""
 Compared: TypeAlias = tuple[str, tuple[tuple[int | None, int], ...], int]
@@ -181,6 +182,17 @@ def link_of(claim: str, argue: Callable[[], None]) -> LinkProof:
     except NotProved as failure:
         return LinkProof(claim, failure.reason, failure.head)
     return LinkProof(claim)
+
+
+def proof_of_means(model: Transformer, program: Program, span: tuple[int, int], meaning: LinkProof | None) -> Proof:
+    """Return the proof of a network of means: that its heads take the means of the specification, and `meaning`, that
+    it computes the formula (None: there is none). `span` are the lengths that the result names."""
+    heads = tuple(
+        HeadProof(head.name, number, head.purpose, True, None)
+        for number, layer in enumerate(program.layers, start=1)
+        for head in layer.heads
+    )
+    return Proof(link_of(MEANS, lambda: require_specified(model, program)), meaning, heads, span=span)
 
 
 class Truths:

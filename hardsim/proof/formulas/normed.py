@@ -39,10 +39,9 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.program.hard_attention import Program
-from hardsim.proof.formulas.comparisons import Compared, Truths, canonical, divisor, link_of, require_specified, side_of
-from hardsim.proof.shared.result import HeadProof, NotProved, Proof
+from hardsim.proof.formulas.comparisons import Compared, Truths, canonical, divisor, link_of, proof_of_means, side_of
+from hardsim.proof.shared.result import NotProved, Proof
 
-MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
 MEANING = "every live value is a positive multiple of a truth value, and the output's is the formula's"
 FARTHEST = 10**6
 """Greatest length to which a network with an epsilon above 0 is proved."""
@@ -145,20 +144,8 @@ def prove_normed(model: Transformer, program: Program, core: Core | None, span: 
     """Try to prove that a network with layer norms accepts exactly the words of a formula, for every word of every
     length; without a core, only that its heads take the means of the specification. `span` are the lengths that the
     result names."""
-    heads = tuple(
-        HeadProof(head.name, number, head.purpose, True, None)
-        for number, layer in enumerate(program.layers, start=1)
-        for head in layer.heads
-    )
-
-    def means() -> None:
-        require_specified(model, program)
-
-    def meaning() -> None:
-        assert core is not None
-        _Invariant(model, core, span[1] or None).prove()
-
-    return Proof(link_of(MEANS, means), None if core is None else link_of(MEANING, meaning), heads, span=span)
+    meaning = None if core is None else link_of(MEANING, lambda: _Invariant(model, core, span[1] or None).prove())
+    return proof_of_means(model, program, span, meaning)
 
 
 def proved_to(model: Transformer, core: Core) -> int | None:

@@ -30,10 +30,9 @@ from hardsim.lang.valuations import Valuations
 from hardsim.network.rounding import Rounding, RoundingMode
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Transformer
 from hardsim.program.hard_attention import Program
-from hardsim.proof.formulas.comparisons import Compared, Truths, canonical, link_of, require_specified, side_of
-from hardsim.proof.shared.result import HeadProof, NotProved, Proof
+from hardsim.proof.formulas.comparisons import Compared, Truths, canonical, link_of, proof_of_means, side_of
+from hardsim.proof.shared.result import NotProved, Proof
 
-MEANS = "every head takes the mean that its specification states, which softmax computes exactly"
 MEANING = "every coordinate that is read is a constant or a truth value, and the output is the formula's"
 MOST_COMPARED = 4
 """Greatest number of comparisons that the hidden units of one coordinate make."""
@@ -78,20 +77,8 @@ def prove_rounded(model: Transformer, program: Program, core: Core | None, span:
     """Try to prove that a network with rounding accepts exactly the words of a formula, for every word of every length;
     without a core, only that its heads take the means of the specification. `span` are the lengths that the result
     names."""
-    heads = tuple(
-        HeadProof(head.name, number, head.purpose, True, None)
-        for number, layer in enumerate(program.layers, start=1)
-        for head in layer.heads
-    )
-
-    def means() -> None:
-        require_specified(model, program)
-
-    def meaning() -> None:
-        assert core is not None
-        _Walk(model, core).prove()
-
-    return Proof(link_of(MEANS, means), None if core is None else link_of(MEANING, meaning), heads, span=span)
+    meaning = None if core is None else link_of(MEANING, lambda: _Walk(model, core).prove())
+    return proof_of_means(model, program, span, meaning)
 
 
 class _Walk(Truths):
