@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, reduce
-from operator import and_, or_, xor
+from operator import add, and_, mul, or_, sub, xor
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -176,13 +176,17 @@ COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] =
 
 Step: TypeAlias = Callable[["_Batch"], Column]
 """Computes one column of a batch from the columns before it."""
+Largest: TypeAlias = Callable[[int, Sequence[int]], int]
+"""Computes a bound for the absolute values of a term in words of length n, from n and the bounds of the steps before
+it (0 for formulas)."""
 
 
 class _Batch:
-    """A batch of words, and the columns computed for it so far, by number of the step."""
+    """A batch of words, and the columns computed for it so far, by number of the step. No term reaches LARGEST_TERM if
+    `small` is true."""
 
-    def __init__(self, symbols: Symbols, bits: Bits) -> None:
-        self.symbols, self.bits = symbols, bits
+    def __init__(self, symbols: Symbols, bits: Bits, small: bool) -> None:
+        self.symbols, self.bits, self.small = symbols, bits, small
         self.words, self.n = symbols.shape
         self.columns: list[Column] = []
 
@@ -196,6 +200,9 @@ class BatchOracle:
         self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
         self._numbers = Numbering(file.alphabet)
         self._steps: list[Step] = []
+        self._largest: list[Largest] = []
+        self._small: dict[int, bool] = {}
+        """For each length met so far: whether no term can reach LARGEST_TERM in words of this length."""
         self._known: dict[int, tuple[ast.Node, int]] = {}
         """For each `id` of a node: the node (kept alive, so that no other node gets its id) and the number of its
         step."""
@@ -231,11 +238,21 @@ class BatchOracle:
         words, n = symbols.shape
         if not words or not n:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
-        batch = _Batch(symbols, bits_of(words, n))
-        add = batch.columns.append
+        if n not in self._small:
+            self._small[n] = self._terms_are_small(n)
+        batch = _Batch(symbols, bits_of(words, n), self._small[n])
         for step in self._steps:
-            add(step(batch))
+            batch.columns.append(step(batch))
         return batch
+
+    def _terms_are_small(self, n: int) -> bool:
+        """Return whether the bounds of all terms are below LARGEST_TERM in words of length n."""
+        bounds: list[int] = []
+        for largest in self._largest:
+            bounds.append(largest(n, bounds))
+            if bounds[-1] >= LARGEST_TERM:
+                return False
+        return True
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
         """Return the truth value at position 1 (`first`) or n (`last`) of every word, shape (words,); by default at the
@@ -278,8 +295,9 @@ class BatchOracle:
         number = alphabet.index(name)
         return lambda batch: batch.bits.pack(batch.symbols == number)
 
-    def _emit(self, step: Step) -> int:
+    def _emit(self, step: Step, largest: Largest = lambda n, bounds: 0) -> int:
         self._steps.append(step)
+        self._largest.append(largest)
         return len(self._steps) - 1
 
     def _formula(self, node: ast.Node) -> Walk[int]:
@@ -346,23 +364,26 @@ class BatchOracle:
         match node:
             case ast.Integer(value):
                 constant: Numbers = np.array([[value]], dtype=kind_for(abs(value)))
-                return self._emit(lambda batch: constant)
+                return self._emit(lambda batch: constant, lambda n, bounds: abs(value))
             case ast.Position():
-                return self._emit(lambda batch: np.arange(1, batch.n + 1)[None, :])
+                return self._emit(lambda batch: np.arange(1, batch.n + 1)[None, :], lambda n, bounds: n)
             case ast.Length():
-                return self._emit(lambda batch: np.array([[batch.n]]))
+                return self._emit(lambda batch: np.array([[batch.n]]), lambda n, bounds: n)
             case ast.Count(side, arg):
                 k = yield self._column(arg)
-                return self._emit(lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)))
-            case ast.Sum(op, left, right):
-                i, j, combine = (yield self._column(left)), (yield self._column(right)), _SUM[op]
-                return self._emit(lambda batch: combine(batch.columns[i], batch.columns[j]))
+                return self._emit(
+                    lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)),
+                    lambda n, bounds: n,
+                )
             case ast.Signed(op, arg):
                 k, sign = (yield self._column(arg)), -1 if op == "-" else 1
-                return self._emit(lambda batch: sign * batch.columns[k])
+                return self._emit(lambda batch: sign * batch.columns[k], lambda n, bounds: bounds[k])
+            case ast.Sum(op, left, right):
+                i, j = (yield self._column(left)), (yield self._column(right))
+                return self._emit(_arithmetic(*_SUM[op], i, j), lambda n, bounds: bounds[i] + bounds[j])
             case ast.Product(left, right):
                 i, j = (yield self._column(left)), (yield self._column(right))
-                return self._emit(lambda batch: product(batch.columns[i], batch.columns[j]))
+                return self._emit(_arithmetic(mul, product, i, j), lambda n, bounds: bounds[i] * bounds[j])
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
@@ -403,7 +424,14 @@ def product(left: Numbers, right: Numbers) -> Numbers:
     return found
 
 
-_SUM: Final[Mapping[ast.SumOp, Callable[[Numbers, Numbers], Numbers]]] = {"+": total, "-": difference}
+Combine: TypeAlias = Callable[[Numbers, Numbers], Numbers]
+_SUM: Final[Mapping[ast.SumOp, tuple[Combine, Combine]]] = {"+": (add, total), "-": (sub, difference)}
+"""For each operator: how machine integers are combined that cannot overflow, and how others are."""
+
+
+def _arithmetic(plain: Combine, careful: Combine, i: int, j: int) -> Step:
+    """Return the step that combines two terms, in machine integers where the bounds of the batch allow it."""
+    return lambda batch: (plain if batch.small else careful)(batch.columns[i], batch.columns[j])
 
 
 def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
