@@ -178,6 +178,25 @@ def operands(node: Node) -> tuple[int, ...]:
             assert_never(node)
 
 
+def looks_ahead(node: Node) -> bool:
+    """Return whether a node's value depends on positions after the one where it is read."""
+    match node:
+        case Letters() | And() | Xor():
+            return False
+        case Edge(which):
+            return which == "last"
+        case Step(op):
+            return op == "X"
+        case Reach(op):
+            return op == "U"
+        case AtLeast(terms):
+            return any(count.side != "L" for _, count in terms)
+        case Numeric(_, _, _, count):
+            return count.side != "L"
+        case _:
+            assert_never(node)
+
+
 class CoreBuilder:
     """Builds a core bottom-up; every method returns the literal of an existing or new node. The methods fold
     constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an

@@ -19,6 +19,7 @@ from typing import Literal, assert_never
 
 from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.layer_norm import lower_normed
+from hardsim.compiling.from_ltl.means import is_true
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, Clip, CountForms, OperatorBlock, Side
 from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN, RoundedMeans, lower_rounded
 from hardsim.errors import InputError, Span, Unsupported
@@ -37,6 +38,7 @@ from hardsim.lang.core import (
     Reach,
     Step,
     Xor,
+    looks_ahead,
     operands,
 )
 from hardsim.lang.pretty import brief_formula
@@ -68,19 +70,19 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
     if regime is GEOMETRIC:
         return _refused_by_geometric(core, node, able)
     look_up = ", ".join(other.name for other in able if other.look_up[0])
-    if regime.causal and _looks_ahead(node):
+    if regime.causal and looks_ahead(node):
         return (
             f"looks ahead, but regime '{regime.name}' is future-masked: a position sees only itself and those before "
             "it",
             f"The regimes that can do it: {', '.join(_seeing_all(node))}. Past operators (Y WY S T O H #L pos) work in "
             f"every regime but {LAYER_NORM.name} and {ROUNDED.name}, which have O, H and counts.",
         )
-    if isinstance(node, Numeric) and not regime.look_up[0] and not _is_true(core, node.count.arg):
+    if isinstance(node, Numeric) and not regime.look_up[0] and not is_true(core, node.count.arg):
         return (
             f"asks for a predicate of a count, which is looked up, and regime '{regime.name}' has no look-up",
             f"The regimes that can do it: {look_up}.",
         )
-    if not isinstance(node, AtLeast) or node.positive or all(_is_true(core, count.arg) for _, count in node.terms):
+    if not isinstance(node, AtLeast) or node.positive or all(is_true(core, count.arg) for _, count in node.terms):
         return None
     if method == "lookup" and not regime.look_up[0]:
         return (
@@ -89,7 +91,7 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
         )
     sides = sorted({count.side for _, count in node.terms})
     if method == "sign" and len(sides) > 1:
-        fitting = [other.name for other in able if other.look_up[0] and not (_looks_ahead(node) and other.causal)]
+        fitting = [other.name for other in able if other.look_up[0] and not (looks_ahead(node) and other.causal)]
         return (
             f"mixes counts of the kinds {' and '.join(f'#{side}' for side in sides)} (pos is a #L, len a #), which the "
             "sign test cannot compare",
@@ -113,30 +115,6 @@ def _refused_by_geometric(core: Core, node: Node, able: Sequence[Regime]) -> tup
         "needs a count, a position or a length, and geometric attention has no means and no position encodings",
         f"Leave out --weighting, for one of the regimes {', '.join(fitting)}. Without counts, every operator works.",
     )
-
-
-def _looks_ahead(node: Node) -> bool:
-    match node:
-        case Letters() | And() | Xor():
-            return False
-        case Edge(which):
-            return which == "last"
-        case Step(op):
-            return op == "X"
-        case Reach(op):
-            return op == "U"
-        case AtLeast(terms):
-            return any(count.side != "L" for _, count in terms)
-        case Numeric(_, _, _, count):
-            return count.side != "L"
-        case _:
-            assert_never(node)
-
-
-def _is_true(core: Core, lit: Lit) -> bool:
-    """Return True if a literal is the constant `true`, so that a count of it is a position or a length."""
-    node = core.nodes[lit.node]
-    return isinstance(node, Letters) and not lit.negated and node.symbols == everything(core.alphabet)
 
 
 LONGEST_NAME, LONGEST_SOUGHT = 60, 40
@@ -218,7 +196,7 @@ class _Lowering:
         for number in core.live:
             node = core.nodes[number]
             if isinstance(node, AtLeast):
-                size = sum(abs(value) for value, count in node.terms if not _is_true(core, count.arg))
+                size = sum(abs(value) for value, count in node.terms if not is_true(core, count.arg))
                 self.weights |= {count: max(size, self.weights.get(count, 0)) for _, count in node.terms}
         for number in core.live:
             self.names[number], self.ready[number] = self.place(number, core.nodes[number])
@@ -483,8 +461,8 @@ class _Lowering:
     def _text(self, lit: Lit) -> str:
         """Return the text of a literal: the coordinate of its node, or its meaning if no coordinate holds it (as on
         the left of a since)."""
-        if _is_true(self.core, lit) or _is_true(self.core, ~lit):
-            return "true" if _is_true(self.core, lit) else "false"
+        if is_true(self.core, lit) or is_true(self.core, ~lit):
+            return "true" if is_true(self.core, lit) else "false"
         node = self.core.nodes[lit.node]
         named = self.names.get(lit.node) or self._meaning(node)
         single = lit.node in self.names or isinstance(node, Letters | Edge | Numeric)
@@ -517,7 +495,7 @@ class _Lowering:
                 assert_never(node)
 
     def _counted(self, count: CountOf) -> str:
-        if _is_true(self.core, count.arg):
+        if is_true(self.core, count.arg):
             return {"L": "pos", "R": "(len - pos + 1)", "": "len"}[count.side]
         return _hashed(count.side, self._text(count.arg))
 
@@ -530,7 +508,7 @@ class _Lowering:
     # ---- comparisons ----
 
     def _comparison(self, number: int, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
-        if self.method == "sign" and not all(_is_true(self.core, count.arg) for _, count in node.terms):
+        if self.method == "sign" and not all(is_true(self.core, count.arg) for _, count in node.terms):
             return self._sign(number, node, name)
         total = Affine.constant(node.constant)
         layer = 1
@@ -546,7 +524,7 @@ class _Lowering:
     def _value(self, count: CountOf) -> tuple[Affine, int]:
         """Return a count as a linear form, and the layer that has it: exact for positions and lengths (pos, n - i + 1
         or len), and looked up otherwise."""
-        if _is_true(self.core, count.arg):
+        if is_true(self.core, count.arg):
             if count.side != "R":
                 return Affine.coordinate(self.encode("i" if count.side == "L" else "n")), 0
             return Affine.of([(self.encode("n"), 1), (self.encode("i"), -1), (ONE, 1)]), 0
@@ -601,7 +579,7 @@ class _Lowering:
         means = Affine()
         ready = 2
         for coefficient, count in node.terms:
-            if _is_true(self.core, count.arg):
+            if is_true(self.core, count.arg):
                 means += Affine.constant(coefficient)
                 continue
             mean, start = self._mean(count)
@@ -621,9 +599,9 @@ class _Lowering:
     def _predicate_column(self, node: Numeric) -> str | None:
         """Return the encoding coordinate of a predicate of a position or a length; None if the argument is a count
         that needs a look-up."""
-        if _is_true(self.core, ~node.count.arg):
+        if is_true(self.core, ~node.count.arg):
             return self._predicate(node, 0, 0, node.offset)  # a count of `false` is 0
-        if not _is_true(self.core, node.count.arg):
+        if not is_true(self.core, node.count.arg):
             return None
         of_i, of_n, extra = {"L": (1, 0, 0), "R": (-1, 1, 1), "": (0, 1, 0)}[node.count.side]
         return self._predicate(node, node.scale * of_i, node.scale * of_n, node.offset + node.scale * extra)

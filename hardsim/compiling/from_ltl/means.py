@@ -14,7 +14,21 @@ from fractions import Fraction
 from typing import assert_never
 
 from hardsim.errors import Span, Unsupported
-from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Mention, Node, Numeric, Reach, Step, Xor
+from hardsim.lang.core import (
+    And,
+    AtLeast,
+    Core,
+    Edge,
+    Letters,
+    Lit,
+    Mention,
+    Node,
+    Numeric,
+    Reach,
+    Step,
+    Xor,
+    looks_ahead,
+)
 from hardsim.lang.desugar import with_listed_sets
 from hardsim.lang.pretty import brief_formula
 from hardsim.lang.valuations import Valuations, everything, held_by
@@ -77,33 +91,44 @@ def countable(core: Core, regime: Regime) -> Core:
 def _refusal(core: Core, node: Node, regime: Regime) -> tuple[str, str] | None:
     """Return why a node has no construction, and a hint; None if it has one."""
     name = f"regime '{regime.name}'"
-    causal, able = [one for one in PROVEN if REGIMES[one].causal], ", ".join(PROVEN)
-    both = ", ".join(one for one in PROVEN if one not in causal)
-    counts = f"Regime {regime.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
+    able = ", ".join(one.name for one in _able(core, node))
+    has = f"Regime {regime.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
+    hint = f"The regimes that can do it: {able}. {has}"
     match node:
         case Letters() | And() | Xor():
             return None
         case Step("Y") | Reach("S") if comparison_of(core, node) is None:
             where = "one step back" if isinstance(node, Step) else "at the nearest position where something holds"
             message = f"reads {where}, for which {name} has no construction: its heads have no positions and only count"
-            return message, _able(able, counts)
+            return message, hint
         case Step() | Reach("U") | Edge("last"):
-            return f"looks ahead, for which {name} has no construction", _able(both, counts)
+            return f"looks ahead, for which {name} has no construction", hint
         case Numeric():
-            return f"is a predicate of a number, and {name} has no position encodings", _able(able, counts)
+            return f"is a predicate of a number, and {name} has no position encodings", hint
         case AtLeast(terms) if any(count.side == "R" for _, count in terms):
-            return f"counts from a position on, for which {name} would need an end of sequence", _able(both, counts)
+            return f"counts from a position on, for which {name} would need an end of sequence", hint
         case AtLeast(terms) if len({count.side for _, count in terms}) > 1:
             message = f"mixes counts of the kinds #L and # (pos is a #L, len a #), which {name} divides differently"
-            return message, _able(both, counts)
+            return message, hint
         case Reach() | Edge() | AtLeast():
             return None
         case _:
             assert_never(node)
 
 
-def _able(regimes: str, counts: str) -> str:
-    return f"The regimes that can do it: {regimes}. {counts}"
+def _able(core: Core, node: Node) -> list[Regime]:
+    """Return the regimes with look-ups or positions that have a construction for a node."""
+    # A count of `true` is a position or a length, whose predicates are encodings; others are looked up.
+    looked_up = isinstance(node, Numeric) and not is_true(core, node.count.arg)
+    ahead = looks_ahead(node)
+    regimes = [REGIMES[name] for name in PROVEN]
+    return [one for one in regimes if not (ahead and one.causal) and (one.look_up[0] or not looked_up)]
+
+
+def is_true(core: Core, lit: Lit) -> bool:
+    """Return True if a literal is the constant `true`, so that a count of it is a position or a length."""
+    node = core.nodes[lit.node]
+    return isinstance(node, Letters) and not lit.negated and node.symbols == everything(core.alphabet)
 
 
 class MeanLowering:

@@ -179,10 +179,14 @@ def walk(state: State, argument: Argument, report: Report | None) -> None:
     is called after each head."""
     model, program = state.model, state.program
     # Compiled formulas have none of these, and the argument does not cover them.
-    if model.bos or model.threshold is not None or model.reading != "last":
-        raise NotProved(
-            "the network has a beginning of sequence, a threshold or a reading position other than the last"
-        )
+    has = [
+        (model.bos, "has a beginning of sequence"),
+        (model.threshold is not None, "has a threshold"),
+        (model.reading != "last", "is read at another position than the last"),
+    ]
+    found = [what for where, what in has if where]
+    if found:
+        raise NotProved(f"the network {' and '.join(found)}, which this kind of proof does not cover")
     strict = next((head for head in model.heads if head.mask.strict), None)
     if strict is not None and model.weighting is not SoftWeighting.GEOMETRIC:
         raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)

@@ -1,5 +1,6 @@
 """Regime `layer-norm`: the construction against the definition, its proof, and networks with one mistake."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -85,8 +86,8 @@ def drawn(rng: Random, depth: int, sides: Sequence[str] = ("L", "L", "")) -> Dra
     return compared(rng.choice(sides), terms, rng.randint(-3, 3))
 
 
-def target_of(text: str) -> FormulaTarget:
-    return compile_formula(parse_text(f"alphabet: a b\n{text}\n", "f"), ModelOptions(regime="layer-norm"))
+def target_of(text: str, regime: str = "layer-norm") -> FormulaTarget:
+    return compile_formula(parse_text(f"alphabet: a b\n{text}\n", "f"), ModelOptions(regime=regime))
 
 
 def proof_of(target: FormulaTarget) -> Proof:
@@ -197,13 +198,17 @@ def test_widths_make_the_root_rational() -> None:
         ("#R[a] - #R[b] >= 0", "would need an end of sequence"),
         ("#L[a] - #[b] >= 0", "mixes counts"),
         ("PRIME(#L[a])", "is a predicate of a number"),
+        ("EVEN(#[a])", "is a predicate of a number"),
         ("EVEN(pos)", "is a predicate of a number"),
     ],
 )
 def test_operators_without_a_construction_are_refused_with_the_regimes_that_have_one(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         target_of(text)
-    assert "The regimes that can do it: temperature, position" in str(caught.value)
+    named = re.search(r"The regimes that can do it: (.*?)\.", str(caught.value))
+    assert named is not None
+    for regime in named[1].split(", "):
+        target_of(text, regime)
 
 
 def changed(target: FormulaTarget, change: Callable[[Program], Program]) -> FormulaTarget:
