@@ -65,6 +65,8 @@ MOST_ORDERED = 3
 """Largest number of terms of a sum of which every order is examined."""
 MOST_SORTED = 2**23
 """Largest number of terms of sums that are sorted by size together."""
+MOST_TERMS = 2**20
+"""Largest number of terms of one matrix product of several words: a product holds about eight floats a term."""
 DOUBLE = 2.0**-52
 """The largest relative error of an operation of float64."""
 WIDE = FORMATS["float32"]
@@ -90,6 +92,13 @@ class Enclosures:
     def stacked(parts: Sequence[Enclosures], axis: int) -> Enclosures:
         """Return enclosures of the same shape along a new axis."""
         return Enclosures(*(np.stack(ends, axis) for ends in zip(*((one.low, one.high) for one in parts), strict=True)))
+
+    @staticmethod
+    def joined(parts: Sequence[Enclosures]) -> Enclosures:
+        """Return enclosures one after another along the first axis."""
+        if all(one.low is one.high for one in parts):
+            return Enclosures.of(np.concatenate([one.low for one in parts]))
+        return Enclosures(np.concatenate([one.low for one in parts]), np.concatenate([one.high for one in parts]))
 
     def each(self, function: Callable[[Floats], Floats]) -> Enclosures:
         """Apply a function that does not decrease to both ends."""
@@ -479,9 +488,16 @@ class FormatPass:
     def outputs(self, tokens: NDArray[Any]) -> Enclosures:
         """Return the outputs of words of one length, as an array (words, tokens that are read, outputs). `tokens` has
         the words as the network reads them."""
-        layout, description = self.layout, self.layout.description
-        n = tokens.shape[1] - layout.fixed
-        self.prepare(n)
+        self.prepare(tokens.shape[1] - self.layout.fixed)
+        shapes = [one.low.shape for one in self._arrays.values() if one.low.ndim == 2]
+        widest = max(max(one * other for one, other in shapes), tokens.shape[1] * max(map(min, shapes)))
+        size = max(1, MOST_TERMS // (tokens.shape[1] * widest))
+        parts = [self._outputs(tokens[first : first + size]) for first in range(0, max(1, len(tokens)), size)]
+        return Enclosures.joined(parts)
+
+    def _outputs(self, tokens: NDArray[Any]) -> Enclosures:
+        """Return the outputs of few words, whose products are in memory at once."""
+        description = self.layout.description
         with np.errstate(all="ignore"):
             x, self._beside = self._embedded(tokens)
             head = 0

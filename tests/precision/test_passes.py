@@ -1,5 +1,6 @@
 """Tests that enclosures contain every evaluation: sums in any order, fused or not, in the format or in float32."""
 
+import tracemalloc
 from random import Random
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.precision import passes
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.passes import ACTIVATIONS, MINIMA, Emulated, Enclosed, Enclosures, FormatPass
 from hardsim.writing.layout import ExportLayout
@@ -198,3 +200,22 @@ def test_a_temperature_that_is_irrational_is_enclosed() -> None:
     tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
     ends: Enclosures = FormatPass(made.layout, Enclosed(form)).outputs(tokens)
     assert within(FormatPass(made.layout, Emulated(form)).outputs(tokens).low, ends)
+
+
+def test_many_words_take_no_more_memory_than_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    terms = 2**16
+    monkeypatch.setattr(passes, "MOST_TERMS", terms)
+    made, rng = export_of(read_input(str(FORMULAS / "flipflop.ltl")), ModelOptions(), 3), Random(3)
+    words = [tuple(rng.choice(list(made.alphabet)) for _ in range(3)) for _ in range(500)]
+    tokens = np.array([encoded_word(made.layout, word, np.dtype(np.float64)) for word in words])
+    run = FormatPass(made.layout, Enclosed(FORMATS["float32"]))
+    run.prepare(3)
+    tracemalloc.start()
+    found = run.outputs(tokens)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 12 * terms, peak / 2**20  # all words at once take five times as much
+    # Enclosures of words do not depend on the words beside them.
+    few = run.outputs(tokens[400:405])
+    assert (found.low[400:405] == few.low).all()
+    assert (found.high[400:405] == few.high).all()
