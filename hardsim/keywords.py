@@ -27,6 +27,7 @@ class ModelKeywords(TypedDict, total=False):
     beta: Number | None
     tau: Number | None
     weighting: str | None
+    exponential: str | None
     rounding: str | None
     epsilon: Number | None
     single_head: bool
@@ -158,6 +159,7 @@ class CriticalKeywords(TypedDict, total=False):
     regime: str | None
     tau: Number | None
     weighting: str | None
+    exponential: str | None
     rounding: str | None
     single_head: bool
     counting: Method | None

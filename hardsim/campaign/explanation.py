@@ -202,6 +202,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
         read_at = "last" if alone else FormulaLayout(file.source).value("at") or "last"
         options["--rounding"] = rounding_of(subject.program)
+        options["--exponential"] = subject.program.weighting.partition(":")[2] or None
         # an expression is printed in the default dialect
         options["--dialect"] = None if subject.name == EXPRESSION else file.dialect
         if file.oracle is not None and CraspLayout(file.source).header("alphabet") is None:

@@ -67,6 +67,7 @@ from hardsim.program.hard_attention import Head, Program
 from hardsim.records import Exact, Measured, Natural, Positive, Record, one_of
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
+from hardsim.sharpening.rounded_lengths import rounded_limit
 from hardsim.sharpening.theorem26 import declared_gaps
 from hardsim.targets.result import MPMATH, Answer, InputKind, InputName, ModelFacts, Regime, Word, settled
 from hardsim.targets.sharpness import GivenTemperature, OneNetwork
@@ -231,6 +232,7 @@ ASYMPTOTICS = {
     "none": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); a constant 1/tau = beta is enough up to a "
     "length that grows with beta (Hahn's limit)",
 }
+NO_LIMIT = "rounding leaves no error, at any length"
 # Growth for subjects without a regime.
 GENERAL = "Theorem 26: 1/tau = O((1/gap) log(n X/(epsilon gap))); with gap >= n^-k and X <= n^k, O(n^k log n)"
 PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 log n)"
@@ -331,7 +333,7 @@ class BoundResult(Record):
     growth: tuple[Growth, ...]
     """Power laws in n, fitted to gaps, sizes and inverse temperatures."""
     asymptotics: str
-    """Growth of 1/tau that the theorem requires."""
+    """Growth of 1/tau that the theorem requires; with rounding, whether it makes some length wrong."""
     general: GeneralRate | None
     """The theorem's temperature for general heads in closed form, beside the bounds that are proved for every length;
     null for an input that was compiled for a regime, and where the report is partial."""
@@ -343,6 +345,9 @@ class BoundResult(Record):
     reach: Reach
     violation: Violation | None = None
     """First claim that does not hold; null if there is none."""
+    wrong_from: Natural | None = None
+    """Length from which on rounding makes the network wrong where its inputs allow it, computed from the format; null
+    without such a length."""
     refuted: Word | None = None
     """First word, of the shortest length, that is answered wrongly at the temperature used; null if none is."""
     partial: Partial = False
@@ -378,6 +383,7 @@ class BoundSubject:
     schedule: Arith
     model: ModelFacts
     asymptotics: str
+    wrong_from: int | None = None
     used: Fraction | None = None
     budget: Budget | None = None
     heads: Mapping[str, Head] | None = None
@@ -416,13 +422,18 @@ def bound_subject(subject: Subject, gap: bool = False, epsilon: Fraction | None 
     subject.require_specified("bounds")
     budget = sharpness.budget
     used = 1 / budget.beta
+    limit = rounded_limit(program, budget)
+    asymptotics = ASYMPTOTICS.get(program.regime, "") if limit is None else limit.text
+    if limit is None and (program.rounding or program.weighting.exponentials):
+        asymptotics = NO_LIMIT if all(head.uniform or head.shares for head in program.heads) else ""
     if not gap:
         program = budget.scaled(program)
     return BoundSubject(
         subject=replace(subject, program=program, sharpness=GivenTemperature(used * budget.temperature, epsilon)),
         schedule=budget.temperature,
         model=subject.facts,
-        asymptotics=ASYMPTOTICS.get(subject.program.regime, ""),
+        asymptotics=asymptotics,
+        wrong_from=None if limit is None else limit.n,
         used=used,
         budget=budget,
         heads={head.name: head for head in subject.program.heads},
@@ -744,6 +755,7 @@ class _Report:
             growth=growths(lengths),
             # Contradictions come before undecided words, and those before a certified result.
             asymptotics=target.asymptotics,
+            wrong_from=target.wrong_from,
             general=self.general,
             ties=ties,
             verdict=verdict,

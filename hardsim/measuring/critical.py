@@ -154,8 +154,8 @@ class CriticalResult(Record):
     """True if a head looks for the nearest position, which is the case of Lemma 6."""
     partial: Partial = False
     hard_up_to: tuple[HardUpTo, ...] = ()
-    """For sparsemax: the largest temperature of each length at which all weights are those of hard attention; empty for
-    softmax."""
+    """For sparsemax and rounded exponentials: the largest temperature of each length at which all weights are those of
+    hard attention; empty for softmax."""
 
     @property
     def proved(self) -> bool:
@@ -211,7 +211,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     def work() -> None:
         for n in dict.fromkeys(lengths):
             rows.append(search.length(n))
-            if subject.program.weighting is SoftWeighting.SPARSEMAX:
+            if subject.program.weighting.cutoff is not None:
                 exact.append(search.hard_up_to(n))
             if report is not None:
                 report(len(rows), len(lengths))
@@ -339,7 +339,7 @@ class _Search(ABC):
         """Return the words on which the network certainly gives a wrong answer at a beta."""
 
     def hard_up_to(self, n: int) -> HardUpTo:
-        """Return the largest temperature of length n, over that of beta 1, at which sparsemax is exact."""
+        """Return the largest temperature of length n, over that of beta 1, at which all weights are exact."""
         proved, _ = self.prover(n)
         return hard_up_to(self.subject, self.program, self.schedule, n, lambda constant: proved(1 / constant))
 
@@ -448,7 +448,7 @@ class _FormulaSearch(_Search):
             return EveryLengthBracket(bracket, deciding, None)
         below = self.by_length(proved - WIDTH, sites)[0]
         words = self._candidates(below.cases)
-        if self.subject.program.weighting is SoftWeighting.SPARSEMAX:
+        if self.subject.program.weighting.cutoff is not None:
             # Longer words come no closer (a short row already has the least gap over tau), and are run one by one.
             words = [some for some in words if len(some[0]) <= LONGEST_EXACT]
         bracket = reduce(self._tried, words, bracket)

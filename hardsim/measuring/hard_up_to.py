@@ -1,8 +1,9 @@
-"""The largest temperature at which sparsemax has exactly the weights of hard attention, at one length.
+"""The largest temperature at which a weighting with a cutoff has exactly the weights of hard attention, at one length.
 
-In a row with m largest scores and a gap below them, that is the case exactly up to the temperature m times the gap
-(`run.sparsemax`). The least such number of all rows is exact: it comes from exact hard attention, not from a search. At
-higher temperatures some row has other weights, but answers may still be right.
+In a row with m largest scores and a gap below them, that is the case for sparsemax exactly up to the temperature m
+times the gap (`run.sparsemax`), and with rounded exponentials up to the gap over the cutoff (an integer: the exact
+bound is up to 1 nat less). The least such number of all rows is exact: it comes from exact hard attention, not from a
+search. At higher temperatures some row has other weights, but answers may still be right.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hardsim.campaign.result import Length
 from hardsim.campaign.words import enumerate_words, sample_words
 from hardsim.lang.arith import Arith
 from hardsim.lang.words import count_words
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Program
 from hardsim.records import Exact, Natural, Record
 from hardsim.targets.result import Word
@@ -30,7 +32,7 @@ EVERY, SAMPLED, SEED = 4096, 256, 0
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HardUpTo(Record):
-    """The largest temperature of one length at which sparsemax is exact, and a row that does not allow a larger one."""
+    """The largest temperature of one length at which weights are known to be exact, and a row that decides it."""
 
     n: Length
     constant: Exact | None
@@ -92,7 +94,7 @@ def _least(
     n = len(prepared[0])
     for layer in trace.layers:
         for name, rows in layer.rows.items():
-            reached = rows.maxima * rows.gap
+            reached = rows.maxima * rows.gap if program.weighting is SoftWeighting.SPARSEMAX else rows.gap
             for place, unit in enumerate(rows.units):
                 column = reached[:, place]
                 known = np.flatnonzero(rows.gap[:, place] >= 0)
@@ -100,7 +102,9 @@ def _least(
                     continue
                 worst = int(known[np.argmin(column[known])])
                 query = place + program.first
-                value = Fraction(int(column[worst]), unit) / schedule.evaluate(i=query, n=n)
+                # The maxima are in the number already.
+                value = Fraction(program.weighting.exact_up_to(1, Fraction(int(column[worst]), unit)))
+                value /= schedule.evaluate(i=query, n=n)
                 if least is None or value < least.value:
                     # Rows that are the same for all words are stored once.
                     least = _Least(value, words[worst], name, query)

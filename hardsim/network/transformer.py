@@ -38,7 +38,7 @@ from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask, Rational, plain
-from hardsim.network.rounding import Rounding
+from hardsim.network.rounding import EXPONENTIALS, ExponentialFormat, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +56,33 @@ class SoftWeighting(StrEnum):
     """The nearest visible position takes the share P = 1/(1 + e^-z) of 1, the next one its share of what is left, and
     so on: P_j times the product of 1 - P_k over the nearer positions k (Csordas et al. 2022). The weights of a row add
     up to less than 1, and those of an empty row to 0."""
+    FIXED_8 = "softmax:fixed:8"
+    """Softmax whose exponentials e^(z - the largest z) are rounded to multiples of 2^-8; likewise for the formats
+    below. Sums and quotients are exact."""
+    FP16 = "softmax:fp16"
+    BF16 = "softmax:bf16"
+    FP32 = "softmax:fp32"
+    FP64 = "softmax:fp64"
+
+    @property
+    def exponentials(self) -> ExponentialFormat | None:
+        """The format to which exponentials are rounded; None without such a rounding."""
+        return EXPONENTIALS.get(self.partition(":")[2])
+
+    @property
+    def cutoff(self) -> int | None:
+        """A number c for which a key has no weight if its z is c or more below the largest one; None if every key has
+        weight. The weights are rational if z is."""
+        if self is SoftWeighting.SPARSEMAX:
+            return 1
+        return None if self.exponentials is None else self.exponentials.cutoff
+
+    def exact_up_to(self, maxima: int, gap: Rational) -> Rational:
+        """Return the largest temperature at which a row has exactly the weights of average hard attention if it has
+        this number of largest scores and no other score within the gap. Raises ValueError without a cutoff."""
+        if self.cutoff is None:
+            raise ValueError(f"{self} gives every key weight")
+        return maxima * gap if self is SoftWeighting.SPARSEMAX else Fraction(gap) / self.cutoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,9 +391,8 @@ class Transformer(Placed):
         if self.weighting is not SoftWeighting.SOFTMAX:
             message = f"{what} knows softmax alone, and the weighting of this network is {self.weighting}"
             geometric = " and --regime geometric" * (self.weighting is SoftWeighting.GEOMETRIC)
-            raise InputError(
-                message, f"Leave out --weighting{geometric}, or the key weighting of the file, for softmax."
-            )
+            option = "--exponential" if self.weighting.exponentials else "--weighting"
+            raise InputError(message, f"Leave out {option}{geometric}, or the key weighting of the file, for softmax.")
 
     @property
     def dimension(self) -> int:

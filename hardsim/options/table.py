@@ -28,7 +28,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 ALL = "all"
 ENGINES = ("auto", "float64", "ball", "mpmath")
 WEIGHTINGS = ("softmax", "sparsemax", "geometric")
-"""The weightings of attention, as `network.transformer.SoftWeighting` has them."""
+"""The weightings of attention, as `network.transformer.SoftWeighting` has them, with its rounded exponentials below."""
+EXPONENTIALS = ("fixed:8", "fp16", "bf16", "fp32", "fp64")
+"""The formats of rounded exponentials, as `network.rounding.EXPONENTIALS` has them."""
 REGIMES = (
     "temperature", "position", "causal-temperature", "causal-position", "none", "layer-norm", "rounded", "geometric",
     ALL,
@@ -57,12 +59,12 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 
 # ---- groups of commands and of fields ----
 
-MODEL = "regime beta tau weighting rounding at single_head counting"
+MODEL = "regime beta tau weighting exponential rounding at single_head counting"
 TRIED = "max_n exhaustive samples seed"
 DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group."""
-COMPILED = "regime beta tau weighting rounding single_head counting epsilon"
+COMPILED = "regime beta tau weighting exponential rounding single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
 ALIKE = {"watch": ("check", ("expression", "pin", "resume"))}
 """The commands that take the options of another one: that command, and the fields that are left out."""
@@ -242,6 +244,10 @@ class Request:
     weighting: str | None = option("--weighting NAME", also=ASKING, values=WEIGHTINGS, kind=one_of(WEIGHTINGS))("""
         How scores become weights: softmax (the default); sparsemax, which is hard attention up to a temperature; or
         geometric: the nearest position first, without position encodings (a regime of its own).""")
+    exponential: str | None = option(
+        "--exponential FORMAT", also=ASKING, values=EXPONENTIALS, kind=one_of(EXPONENTIALS)
+    )("""
+        Rounding of softmax's exponentials, in regime rounded: fixed:8, fp16, bf16, fp32 or fp64.""")
     rounding: Any = option("--rounding MODE:P", also=ASKING, kind=kinds.ROUNDING)("""
         Rounding to multiples of 2^-P after each sublayer, in regime rounded: floor:P (down; the default is floor:8),
         nearest:P, or biased:P (to the nearest, with half a unit subtracted before).""")
@@ -464,13 +470,19 @@ class Request:
         regimes = EVERY if self.regime == ALL else (self.regime,)
         if self.regime == ALL and self.weighting == GEOMETRIC.name:
             regimes = (GEOMETRIC.name,)
-        weighting = None if self.weighting is None else SoftWeighting(self.weighting)
-        own = {} if self.rounding is None else {ROUNDED.name: self.rounding}
-        rounding = [own.get(regime or "") if self.regime == ALL else self.rounding for regime in regimes]
-        return [
-            ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting, rounded)
-            for regime, rounded in zip(regimes, rounding, strict=True)
-        ]
+        plain = None if self.weighting is None else SoftWeighting(self.weighting)
+        rounds = plain if self.exponential is None else SoftWeighting(f"{SoftWeighting.SOFTMAX}:{self.exponential}")
+        if self.exponential is not None and self.weighting not in (None, SoftWeighting.SOFTMAX):
+            message = f"--exponential {self.exponential} rounds the exponentials of softmax, not {self.weighting}"
+            raise InputError(message, "Leave out one of --exponential and --weighting.")
+
+        def of(regime: str | None) -> ModelOptions:
+            # Of all regimes, only `rounded` rounds.
+            own = self.regime != ALL or regime == ROUNDED.name
+            weighting, rounding = (rounds, self.rounding) if own else (plain, None)
+            return ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting, rounding)
+
+        return [of(regime) for regime in regimes]
 
     def typed(self, names: Iterable[str]) -> list[str]:
         """Return those options, of the fields with these names, that were given, as they are typed."""
@@ -511,6 +523,7 @@ class Request:
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,
+            "--exponential": self.exponential is not None,
             "--rounding": self.rounding is not None,
         }
         named = ", ".join(name for name, applies in given_options.items() if applies)

@@ -7,7 +7,8 @@ e^-g, is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
 Sparsemax gives exactly the hard weights iff every score that is not the largest loses at least 1/m nats to the m
 largest ones: with tau for the temperature and a gap of the scores, tau <= m gap (Martins and Astudillo 2016, and
 ours). So a head whose logits fall by g >= 1 nats a position has no error. In every regime but `none` that holds from
-beta = 2 on.
+beta = 2 on. Softmax with rounded exponentials has the hard weights if every other score loses c nats, where e^-c is
+rounded to 0 (`SoftWeighting.cutoff`).
 
 Geometric attention has the score 1 at selected positions and -1 at others (ours). With x = 1/(1 + e^(beta/tau)), a
 selected position takes the share 1 - x of what nearer ones left, and any other x. The nearest selected one, behind d
@@ -28,7 +29,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.reals import exponential, lower
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Kind, Program
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, NAMED, REGIMES, STEPS
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, REGIMES, STEPS, regime_with
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
@@ -40,12 +41,6 @@ SPARSEMAX_BETA = Fraction(2)
 
 GEOMETRIC_BETA = Fraction(1)
 """The beta of geometric attention, whose temperature has all of the sharpness."""
-BETAS = {
-    SoftWeighting.SOFTMAX: DEFAULT_BETA,
-    SoftWeighting.SPARSEMAX: SPARSEMAX_BETA,
-    SoftWeighting.GEOMETRIC: GEOMETRIC_BETA,
-}
-"""The default beta of each weighting."""
 ALWAYS = Affine.constant(1)
 """The condition of a head that selects every position."""
 
@@ -80,7 +75,7 @@ class Budget:
         them."""
         if head.uniform:
             return Fraction(1)
-        exact = self.weighting is SoftWeighting.SPARSEMAX  # a sum of many look-ups has no error, as each has none
+        exact = self.weighting.cutoff is not None  # a sum of many look-ups has no error, as each has none
         if self.fixed or exact or head.kind is not Kind.LOOKUP:
             return self.beta
         return max(self.beta, look_up_beta(head.weight))
@@ -104,9 +99,9 @@ class Budget:
         rate = self.least_rate(head, n)
         if rate is None:
             return context.mpf(0)
-        if self.weighting is SoftWeighting.SPARSEMAX:
+        if self.weighting.cutoff is not None:
             # Where it need not be exact, any weights may be expected: the attended value lies between the values.
-            return context.mpf(0 if rate >= 1 else n if head.kind is Kind.LOOKUP else 1)
+            return context.mpf(0 if rate >= self.weighting.cutoff else n if head.kind is Kind.LOOKUP else 1)
         if head.kind is Kind.SIGN_RAMP:
             return lemmas.ramp_sign_error(self.beta_of(head), n, context)
         bound = {Kind.LOOKUP: lemmas.halved_look_up_error, Kind.TABLE: lemmas.table_error, Kind.SIGN: lemmas.sign_error}
@@ -132,8 +127,9 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     """Return the budget of a program: the regime's temperature and the default beta of the program's weighting, unless
     `beta` or `tau` is given. Raises InputError if beta is not positive, if tau is given but the regime fixes the
     temperature, or if tau depends on a variable that the regime does not have."""
-    regime, weighting = NAMED[program.regime], program.weighting
-    default = BETAS[weighting]
+    weighting = program.weighting
+    regime = regime_with(program.regime, weighting)
+    default = default_beta(weighting)
     if beta is not None and regime in MEANS:
         message = f"heads of regime '{regime.name}' have no scores, so --beta does not apply"
         limit = "--norm-epsilon is the number" if regime is LAYER_NORM else "--rounding is the option"
@@ -155,6 +151,15 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     steps = regime is GEOMETRIC and all(head.select == ALWAYS for head in program.heads)
     own = STEPS if steps else regime.temperature
     return Budget(beta or default, tau or own, fixed=beta is not None, weighting=weighting)
+
+
+def default_beta(weighting: SoftWeighting) -> Fraction:
+    """Return the default beta of a weighting. With rounded exponentials it is the least integer at which a head whose
+    scores are 0 and 1 has exactly the hard weights."""
+    if weighting.exponentials is not None:
+        return Fraction(weighting.exponentials.cutoff)
+    others = {SoftWeighting.SPARSEMAX: SPARSEMAX_BETA, SoftWeighting.GEOMETRIC: GEOMETRIC_BETA}
+    return others.get(weighting, DEFAULT_BETA)
 
 
 @lru_cache(maxsize=1024)

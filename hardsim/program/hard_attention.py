@@ -245,6 +245,12 @@ class ProgramLayer:
         units = [out for unit in self.units for out, _ in unit.outs]
         return tuple(dict.fromkeys([*heads, *units, *(out for out, _ in self.biases)]))
 
+    @property
+    def read(self) -> frozenset[str]:
+        """The coordinates that heads and units read."""
+        heads = [name for head in self.heads for name in head.reads]
+        return frozenset([*heads, *(name for unit in self.units for name, _ in unit.pre.terms)])
+
 
 @dataclass(frozen=True)
 class Program(Placed, Keeping):

@@ -191,6 +191,15 @@ ROUNDED = Regime(
 )
 """The regime whose heads take means, which rounding after each sublayer makes Booleans (see
 `compiling.from_ltl.rounded`)."""
+ROUNDED_EXPONENTIALS = Regime(
+    ROUNDED.name,
+    "plain softmax with rounded exponentials: O, H, F and G need no positions; S, U, Y and X reach a length that grows "
+    "with beta (no counts)",
+    reach_theorem="rounded exponentials (ours)",
+    converges=False,
+)
+"""Regime `rounded` if exponentials are rounded in place of the stream. Scores of 0 and 1 then find all positions that
+have the larger one; scores of nearest positions are those of `none`."""
 MEANS = (LAYER_NORM, ROUNDED)
 """The regimes whose heads have no scores."""
 GEOMETRIC = Regime(
@@ -214,6 +223,11 @@ EVERY = (*PROVEN, *(one.name for one in MEANS))
 
 
 DEFAULT_REGIME = "temperature"
+
+
+def regime_with(name: str, weighting: SoftWeighting) -> Regime:
+    """Return the regime of a name in `NAMED`, as it is with this weighting."""
+    return ROUNDED_EXPONENTIALS if name == ROUNDED.name and weighting.exponentials else NAMED[name]
 
 
 def regime_named(name: str) -> Regime:

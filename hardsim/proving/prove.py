@@ -54,7 +54,7 @@ from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, SecondProof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
 from hardsim.proving.rocq.theorem import RocqCheck, require_theorem
-from hardsim.proving.rounded_words import wrong_when_rounded
+from hardsim.proving.rounded_words import limit_of, wrong_when_rounded
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
@@ -391,6 +391,9 @@ def prove_subject(
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     else:
         reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(claim, proof, general, tried)
+    limit = limit_of(subject)
+    if verdict is not Verdict.PROVED and limit is not None and limit.head is not None:
+        reach = f"{reach}. {limit.text[:1].upper()}{limit.text[1:]}"
     theorem = FROM_HEADS[heads_only] if general is not None and general.proved else ""
     parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
     return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, second,

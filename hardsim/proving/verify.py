@@ -18,6 +18,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_head
 from hardsim.lang.unread_files import naming
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Weighting
 from hardsim.proof.shared.result import NotProved
@@ -107,7 +108,7 @@ class VerifyResult(Record):
     """Word after which the external network is certainly wrong; null if the certificate has none."""
     shortest: bool = False
     """True if `wrong` is a shortest such word: all shorter prefixes are proved."""
-    weighting: Annotated[str, one_of("softmax", "sparsemax", "geometric")] | None = None
+    weighting: Annotated[str, one_of(*(one.value for one in SoftWeighting))] | None = None
     """Weighting of the network's attention; null for an external network."""
 
     @property

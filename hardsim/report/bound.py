@@ -238,7 +238,9 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
         if result.hard_up_to:
             screen.raw()
-            screen.line("  the largest temperature at which sparsemax has all weights of hard attention:")
+            screen.line(
+                f"  the largest temperature at which {result.model.weighting} has all weights of hard attention:"
+            )
             screen.table(EXACT_COLUMNS, [exact_row(row, alphabet) for row in result.hard_up_to])
     screen.raw()
     print_conclusions(screen, result, alphabet)
@@ -266,7 +268,7 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
 
 
 def exact_row(row: HardUpTo, alphabet: Sequence[str]) -> list[str]:
-    """Return the table row of one length: the largest temperature at which sparsemax is exact."""
+    """Return the table row of one length: the largest temperature at which all weights are exact."""
     exact = (NOTHING if number is None else str(number) for number in (row.temperature, row.constant))
     tried = f"all {count(row.words)}" if row.exhaustive else count(row.words)
     where = NOTHING if row.word is None else f"{row.head} at {row.query} of {brief(row.word, alphabet)}"

@@ -12,7 +12,7 @@ from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_
 from hardsim.lang.vocabulary import joined_names
 from hardsim.program.file import program_json
 from hardsim.program.hard_attention import Head, ProgramLayer
-from hardsim.program.regimes import NAMED
+from hardsim.program.regimes import regime_with
 from hardsim.records import (
     Embedded,
     Exact,
@@ -343,7 +343,7 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program, size = report.subject.facts, report.subject.program, report.automaton
     # The labels of an edited file are its own claims.
     unsure = "" if facts.specified else SAYS
-    regime = NAMED[program.regime]
+    regime = regime_with(program.regime, program.weighting)
     # The summary names the regime's own temperature, and --tau or the file may have another.
     other = "" if facts.temperature == str(regime.temperature) else f"; here at temperature {facts.temperature}"
     return [

@@ -347,8 +347,8 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     for step in argument.inequalities:
         screen.line(*prose(f"    for `{step.order}`: `{step.larger} >= {times(step.rate, step.unit)}`"))
     if argument.exact:
-        least = "" if argument.g is None else f"with `g = {argument.g} >= 1` "
-        screen.line(*prose(f"    so {least}sparsemax gives wrong positions no weight: there is no error"))
+        least = "" if argument.g is None else f"with `g = {argument.g} >= {argument.cutoff}` "
+        screen.line(*prose(f"    so {least}wrong positions have no weight: there is no error"))
     elif argument.bound == PRODUCT:
         bound = f"`{argument.bound} <= {at_most(argument.error)}`"
         screen.line(*prose(f"    so with `g = {argument.g}` the error is at most {bound}"))

@@ -14,9 +14,9 @@ and then nothing is left out.
 Logits of exact inputs are rationals that several heads share: each exponential is computed once. They are formed from
 integers over common denominators, which is several times as fast as with fractions.
 
-Sparsemax has rational weights if the logits are rationals, and is computed in rationals alone: all values of such a
-network are then exact. Geometric attention has rational weights where e^logit is rational (`geometric`), and numbers of
-the arithmetic elsewhere.
+Sparsemax and softmax with rounded exponentials have rational weights if the logits are rationals, and are computed in
+rationals alone: all values of such a network are then exact. Geometric attention has rational weights where e^logit is
+rational (`geometric`), and numbers of the arithmetic elsewhere.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift,
 from hardsim.run.enclosure import Booleans, Floats, U, rounded
 from hardsim.run.float_rows import Views
 from hardsim.run.geometric import Gate, gates, nearest_first, soft_gate, times
+from hardsim.run.rounded_softmax import rounded_softmax
 from hardsim.run.sparsemax import sparsemax
 
 LEAST = 2.0**-500
@@ -141,7 +142,7 @@ class WordHead(Generic[T]):
                 Column([self._average([column.values[key] for key in keys]) for keys in seen], column.exact)
                 for column in values
             ]
-        if self.weighting is SoftWeighting.SPARSEMAX:
+        if self.weighting.cutoff is not None:
             weights = self._exact_shares(columns)
             return [Column([_weighted(row, column) for row in weights], column.exact) for column in values]
         if self.weighting is SoftWeighting.GEOMETRIC:
@@ -167,8 +168,8 @@ class WordHead(Generic[T]):
             ]
         found: list[list[Value]] = []
         if self.weighting is not SoftWeighting.SOFTMAX:
-            sparse = self.weighting is SoftWeighting.SPARSEMAX
-            for row_of_pairs in self._exact_shares(columns) if sparse else self._geometric(columns):
+            exact = self.weighting.cutoff is not None
+            for row_of_pairs in self._exact_shares(columns) if exact else self._geometric(columns):
                 known = dict(row_of_pairs)
                 found.append([known.get(key, 0) for key in range(len(self.seen))])
             return found
@@ -184,19 +185,22 @@ class WordHead(Generic[T]):
         return found
 
     def _exact_shares(self, columns: Sequence[Column]) -> list[list[tuple[int, Rational]]]:
-        """Return the keys that have weight under sparsemax, each with its weight, by query."""
+        """Return the keys that have weight under a weighting with rational weights, each with its weight, by query."""
         queries, keys = self._forms(0, columns), self._forms(1, columns)
         if not (queries.exact and keys.exact):
             raise InputError(
-                f"head {self.head.name}: sparsemax is computed in rationals, and a score over the temperature is none",
+                f"head {self.head.name}: {self.weighting} is computed in rationals, "
+                "and a score over the temperature is none",
                 "Use encodings and a temperature without log, sqrt and exp, or softmax.",
             )
         numbers, below = whole([value for row in keys.values for value in row])
         rows = [numbers[start : start + len(keys.values[0])] for start in range(0, len(numbers), len(keys.values[0]))]
         found: list[list[tuple[int, Rational]]] = []
+        form = self.weighting.exponentials
         for (query, over), seen in zip(queries.wholes, self.seen.tolist(), strict=True):
             visible = list(compress(range(len(seen)), seen))
-            weights = sparsemax([sum(map(mul, query, rows[key])) for key in visible], over * below)
+            scores, one = [sum(map(mul, query, rows[key])) for key in visible], over * below
+            weights = sparsemax(scores, one) if form is None else rounded_softmax(scores, one, form)
             found.append([(key, weight) for key, weight in zip(visible, weights, strict=True) if weight])
         return found
 

@@ -20,7 +20,8 @@ hardmax with ties equals average hardmax if all tied positions carry one value, 
 otherwise the head is made tieless first (Lemma 8).
 
 Sparsemax equals average hard attention in a row of m maxima exactly if the temperature is at most m times the gap
-(`run.sparsemax`). At such temperatures no layer has an error, so every eta is 0.
+(`run.sparsemax`); softmax with rounded exponentials if it is at most the gap over the cutoff. At such temperatures no
+layer has an error, so every eta is 0.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 
 import numpy as np
@@ -111,7 +113,8 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                 # the head reads what an average head reads.
                 eta = etas[head.name]
                 apart = rows.differ is not None
-                measure = sparse_distance if program.weighting is SoftWeighting.SPARSEMAX else row_distance
+                exact = program.weighting.cutoff is not None
+                measure = partial(exact_distance, program.weighting) if exact else row_distance
                 reached = (measure(*row, eta) for row in worst[head.name])
                 distances[head.name] = FARTHEST if apart or geometric else max(reached)
             for out, form in head.values:
@@ -204,11 +207,19 @@ def row_distance(
     return max(weight_distance(positions, maxima, gap, eta, hottest, coldest) for maxima in worst)
 
 
-def sparse_distance(
-    positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
+def exact_distance(
+    weighting: SoftWeighting,
+    positions: int,
+    fewest: int,
+    most: int,
+    gap: Fraction | None,
+    inverse: RealNumber,
+    eta: Fraction,
 ) -> Fraction:
-    """Return the same bound for sparsemax: 0 if its weights are those of average hard attention, else the farthest."""
-    return ZERO if not eta and (gap is None or fewest * gap * bounds(inverse)[0] >= 1) else FARTHEST
+    """Return the same bound for a weighting with a cutoff: 0 if its weights are those of average hard attention, else
+    the farthest."""
+    fine = gap is None or weighting.exact_up_to(fewest, gap) * bounds(inverse)[0] >= 1
+    return ZERO if fine and not eta else FARTHEST
 
 
 def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Errors:
@@ -262,7 +273,7 @@ def solve(
     program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps, near: Fraction | None = None
 ) -> Solution:
     """Return the largest temperature at which the error bound at the end is at most epsilon, to a mantissa of STEPS
-    and below four times the least gap; for sparsemax, the largest temperature without an error.
+    and below four times the least gap; for weightings with a cutoff, the largest temperature without an error.
 
     The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
     gap), which only affects how long it takes. Raises Undecided if the bound exceeds epsilon even at the least gap
@@ -271,7 +282,7 @@ def solve(
         raise Undecided("Theorem 26 has no temperature for geometric attention; give one with --tau, as '1/log(4*n)'")
     known = [gap for row in gaps.values() for gap in row if gap is not None]
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
-    if program.weighting is SoftWeighting.SPARSEMAX:
+    if program.weighting.cutoff is not None:
         return _hottest(program, facts, rows, epsilon)
     tried: dict[int, Bounds] = {}
 
@@ -311,14 +322,18 @@ def solve(
 
 
 def _hottest(program: Program, facts: LengthFacts, rows: Mapping[str, Sequence[Row]], epsilon: Fraction) -> Solution:
-    """Return the largest temperature at which sparsemax has exactly the hard weights in all rows, whose temperature is
-    1, and its bounds. Raises Undecided if the bounds exceed epsilon: tied positions carry different values, of which a
-    head reads one."""
-    tau = min((row[1] * row[3] for some in rows.values() for row in some if row[3] is not None), default=Fraction(1))
+    """Return the largest temperature at which a weighting with a cutoff has exactly the hard weights in all rows, whose
+    temperature is 1, and its bounds. Raises Undecided if the bounds exceed epsilon: tied positions carry different
+    values, of which a head reads one."""
+    reached = program.weighting.exact_up_to
+    found_at = [reached(row[1], row[3]) for some in rows.values() for row in some if row[3] is not None]
+    tau = Fraction(min(found_at, default=1))
     at_tau = {name: [(*row[:4], 1 / tau) for row in some] for name, some in rows.items()}
     found = _bounds(program, facts, at_tau)
     if found.final > epsilon:
-        raise Undecided(f"sparsemax has an error at every temperature at length {facts.n}, since a head breaks ties")
+        raise Undecided(
+            f"{program.weighting} has an error at every temperature at length {facts.n}, since a head breaks ties"
+        )
     return Solution(tau, found, epsilon)
 
 

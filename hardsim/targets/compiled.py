@@ -21,7 +21,7 @@ from hardsim.program.file import (
     named_predicates,
 )
 from hardsim.program.hard_attention import Program, Weighting
-from hardsim.program.regimes import DEFAULT_REGIME, GEOMETRIC, ROUNDED, Regime, regime_named
+from hardsim.program.regimes import DEFAULT_REGIME, GEOMETRIC, ROUNDED, Regime, regime_named, regime_with
 from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.program import ProgramTarget
@@ -58,8 +58,13 @@ def regime_of(options: ModelOptions) -> Regime:
     the weighting do not fit: geometric attention has a regime of its own, and that regime no other weighting; likewise
     for rounding."""
     default = GEOMETRIC.name if options.weighting is SoftWeighting.GEOMETRIC else DEFAULT_REGIME
-    default = default if options.rounding is None else ROUNDED.name
+    exponentials = options.weighting is not None and options.weighting.exponentials is not None
+    default = ROUNDED.name if options.rounding or exponentials else default
     regime = regime_named(options.regime or default)
+    if exponentials and (options.rounding is not None or regime is not ROUNDED):
+        message = f"--exponential does not fit {'--rounding' if options.rounding else f'--regime {regime.name}'}"
+        hint = f"Leave out one of them: regime '{ROUNDED.name}' rounds exponentials, or the stream."
+        raise InputError(message, hint)
     own = regime.weighting is SoftWeighting.GEOMETRIC
     if options.weighting is not None and own != (options.weighting is SoftWeighting.GEOMETRIC):
         message = f"--weighting {options.weighting} does not fit regime '{regime.name}'"
@@ -68,7 +73,7 @@ def regime_of(options: ModelOptions) -> Regime:
     if options.rounding is not None and regime is not ROUNDED:
         message = f"--rounding does not fit regime '{regime.name}', which rounds nothing"
         raise InputError(message, f"Leave out one of them: regime '{ROUNDED.name}' rounds.")
-    return regime
+    return regime_with(regime.name, options.weighting or SoftWeighting.SOFTMAX)
 
 
 def require_nearest(program: Program) -> None:

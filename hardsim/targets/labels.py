@@ -28,7 +28,7 @@ from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, NAMED, PARITY, REGIMES, ROUNDED, Regime
+from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, PARITY, REGIMES, ROUNDED, Regime, regime_with
 from hardsim.targets.subject import own_predicates
 
 SAYS = "the file says: "
@@ -75,12 +75,14 @@ def relabelled(
         names = [LAYER_NORM.name]
     if program.weighting is SoftWeighting.GEOMETRIC:
         names = [GEOMETRIC.name]
+    if program.weighting.exponentials:
+        names = [ROUNDED.name]
     if program.rounding is not None:
         # The file does not say if heads subtract half a unit: both constructions are compared.
         names = [ROUNDED.name] * 2
     for number, name in enumerate(names if file is not None else ()):
         rounded = ROUNDED_DOWN if program.rounding is None else RoundedMeans(program.rounding, number == 1)
-        made = _compiled(file, NAMED[name], single_head, counting, program.weighting, rounded)
+        made = _compiled(file, regime_with(name, program.weighting), single_head, counting, program.weighting, rounded)
         # The same heads, units and encodings: the labels of the fresh program are right for these weights.
         if made is not None and made.unlabelled == program.unlabelled:
             others = () if older else tuple(_other_remarks(program, made))

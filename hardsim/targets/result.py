@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 
 from hardsim.errors import InputError, OutOfRange
+from hardsim.network.transformer import SoftWeighting
 from hardsim.program.regimes import NAMED
 from hardsim.records import (
     Exact,
@@ -136,7 +137,7 @@ class ModelFacts(Record):
     """True if every layer was compiled to have one head."""
     counting: Annotated[str, one_of("lookup", "sign")] | None = None
     """The method that decides comparisons of counts; None: there are no such comparisons."""
-    weighting: Annotated[str, one_of("softmax", "sparsemax", "geometric")] = "softmax"
+    weighting: Annotated[str, one_of(*(one.value for one in SoftWeighting))] = "softmax"
     """The function that makes attention weights of scores."""
     rounding: str | None = None
     """The rounding after each sublayer, such as floor:8; null: nothing is rounded."""

@@ -171,8 +171,8 @@ class Subject(Target):
         """Return the name of the arithmetic in which an engine runs the network."""
         if self.program.weighting is SoftWeighting.GEOMETRIC and engine != MPMATH:
             return BALL  # in which values that are rational are exact
-        sparse = self.program.weighting is SoftWeighting.SPARSEMAX and not self.program.normed
-        return RATIONAL if sparse or self.program.rounding is not None else engine
+        exact = self.program.weighting.cutoff is not None and not self.program.normed
+        return RATIONAL if exact or self.program.rounding is not None else engine
 
     def few_digits(self, max_n: int, dps: int | None, engine: str) -> str | None:
         """Return a remark if the decimal digits asked for are fewer than mpmath needs up to length `max_n`."""
@@ -301,6 +301,8 @@ class Subject(Target):
         suffice to compare softmax with it."""
         if self.program.weighting is SoftWeighting.GEOMETRIC:
             return NoProof("geometric attention is proved for formulas, and for models that were compiled from one")
+        if self.program.weighting.exponentials:
+            return NoProof("rounded exponentials are proved for formulas, and for models that were compiled from one")
         try:
             found = law_of(self.program)
         except NotProved as failure:

@@ -41,9 +41,10 @@ x). No position beyond the winner is selected. There are two cases, each with it
 **Geometric attention** has an error of at most 1/g if 1 + e^l >= g m for the logits l of selected positions, with m
 visible positions (m = 1 if all are selected; see `geometric`). The series is `1/g`.
 
-**Sparsemax** gives no weight to a key that loses 1 or more to another one. So a head has no error if g >= 1, where g is
-the least loss of a rival of the nearest position, on either side; or the g of a look-up or sign test above (a wrong
-position of a ramp loses at least g ((i - 1)^2 + 1)/i >= g). The series is `0`.
+**Sparsemax** gives no weight to a key that loses c = 1 or more to another one, and softmax with rounded exponentials
+none to a key that loses the c of `exponentials`. So a head has no error if g >= c, where g is the least loss of a rival
+of the nearest position, on either side; or the g of a look-up or sign test above (a wrong position of a ramp loses at
+least g ((i - 1)^2 + 1)/i >= g). The series is `0`.
 """
 
 from __future__ import annotations
@@ -453,7 +454,7 @@ class EveryLengthChecker(FormulaChecker):
                     after[difference] = None
         taken = {value for _, value, *_ in types}
         backwards = claim["backwards"]
-        if self.sparse:
+        if self.cutoff:
             losses = (self._rate(before, 1, side, backwards, False), self._rate(after, 1, side, backwards, True))
             rate = self._exact(name, min(losses))
             return self._found(name, rate, "0", [[0 if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
@@ -470,8 +471,9 @@ class EveryLengthChecker(FormulaChecker):
         return self._found(name, rate, series, [[error if bit in taken else None for bit in (0, 1)]] * len(CLASSES))
 
     def _exact(self, name: str, rate: Fraction) -> Fraction:
-        """Return the least loss of wrong keys, in nats; raise Rejected unless sparsemax then gives them no weight."""
-        require(rate >= 1, f"head {name}: wrong positions are not known to lose 1 or more, so sparsemax may weigh them")
+        """Return the least loss of wrong keys, in nats; raise Rejected unless they then have no weight."""
+        wrong = f"wrong positions are not known to lose {self.cutoff} or more, so that they may have weight"
+        require(rate >= self.cutoff, f"head {name}: {wrong}")
         return rate
 
     def _off(self, name: str, side: str, scores: list[Fraction], always: bool) -> list[list[Any]]:
@@ -556,7 +558,7 @@ class EveryLengthChecker(FormulaChecker):
             rates.append(self.lower(k, i) or Fraction(0))
         rate = min(rates)
         require(rate > 0, f"head {name}: other positions are not known to fall behind the looked-up one")
-        if self.sparse:
+        if self.cutoff:
             return self._found(name, self._exact(name, rate), "0", [[0, None] if number else [0, 0]] * len(CLASSES))
         turns = [[{None: 1} if one.even_i is even else {} for one in CLASSES] for even in (True, False)]
         series = NUMBER if number else ALTERNATING if values in turns else TABLE
@@ -588,8 +590,8 @@ class EveryLengthChecker(FormulaChecker):
         rate = min(rates)
         require(rate > 0, f"head {name}: the number that it tests is not known to be away from 0")
         series = "ramp" if growing else "2x/(1 + 2x)"
-        if self.sparse:
-            series, error = "0", int(self._exact(name, rate) < 1)
+        if self.cutoff:
+            series, error = "0", int(self._exact(name, rate) < self.cutoff)
         else:
             error = ramp(rate) if growing else share(of_x(rate, series), ONE)
         own = [[None, 0] if one.even_i else [0, None] for one in CLASSES]

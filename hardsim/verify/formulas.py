@@ -12,9 +12,9 @@ If all positions of a length have the same query, one bound is tried for all of 
 position only if that does not suffice. If nothing depends on the length, the longest word stands for all
 (`_looks_back`).
 
-Under sparsemax a key whose logit is 1 or more below that of another key has no weight. There a bound is 0 if all keys
-with another value than the right one lose at least 1, and else as large as the values allow. Geometric attention has
-bounds of its own (`geometric`).
+Under sparsemax a key whose logit is c = 1 or more below that of another key has no weight, and likewise with rounded
+exponentials for the c of `exponentials`. There a bound is 0 if all keys with another value than the right one lose at
+least c, and else as large as the values allow. Geometric attention has bounds of its own (`geometric`).
 
 The bounds in the certificate must be exactly the ones computed here.
 """
@@ -465,7 +465,7 @@ class FormulaChecker(Claim, Costs):
         """Return two bounds (where the head should read 0, and where 1) that hold at all positions, if each sees the
         positions up to it (or from it on) and all have the same query; else None."""
         alike = all(query == queries[0] for query in queries) and len({*self.stretch}) == 1
-        if self.sparse or not self.together or way not in (("L", False), ("R", True)) or not alike:
+        if self.cutoff or not self.together or way not in (("L", False), ("R", True)) or not alike:
             return None
         weights, far = self._weights(self._query(name, queries[0]), read[::-1] if way[1] else read, self.stretch[0])
         if far:
@@ -484,9 +484,9 @@ class FormulaChecker(Claim, Costs):
         self.spend(40 * (1 + len(query)) * sum(map(len, order)))
         logits = [[sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0)) for _, _, *key in types]
                   for types in order]  # fmt: skip
-        if self.sparse:
+        if self.cutoff:
             pairs = zip(order, logits, strict=True)
-            return [[(a, b, x) for (a, b, *_), x in zip(*pair, strict=True)] for pair in pairs], False
+            return [[(a, b, x / self.cutoff) for (a, b, *_), x in zip(*pair, strict=True)] for pair in pairs], False
         far = too_large(chain(*logits), stretch)
         if far:
             # All logits times one factor: that is the same row at a hotter temperature.
@@ -506,7 +506,7 @@ class FormulaChecker(Claim, Costs):
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
             # Each position must be able to be unselected for that case to occur.
             cases = (weights, alone) if all(alone) else (weights,)
-            judge = sparse_worst if self.sparse else worst
+            judge = sparse_worst if self.cutoff else worst
             self.cache[known] = [most(judge(case, goal, far) for case in cases) for goal in (0, 1)]
         return list(self.cache[known])
 
@@ -560,9 +560,10 @@ class FormulaChecker(Claim, Costs):
             near = slice(max(0, c - 1 - reach), max(c, 1) + reach)
             logits = [a + c * b for a, b in zip(fixed[near], slope[near], strict=True)]
             bit = 0 if kind == "number" else int(goal)
-            off = (sparse_distance if self.sparse else distance)(logits, scale, values[near], goal, self.stretch[i - 1])
+            judge, unit = (sparse_distance, scale * self.cutoff) if self.cutoff else (distance, scale)
+            off = judge(logits, unit, values[near], goal, self.stretch[i - 1])
             # One unit more for all weights outside the slice; there are none under sparsemax.
-            wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows) and not self.sparse))
+            wrong[bit] = max(wrong[bit] or 0, off + (len(logits) < len(rows) and not self.cutoff))
         return wrong
 
     def along(self, form: Combination, line: Combination) -> Combination:
@@ -760,7 +761,7 @@ class FormulaChecker(Claim, Costs):
         are looked up in the same way for the two counts that T compares; else None. The T next to the threshold fixes
         the difference of the counts, and with it the error of the difference."""
         names = [name for name in form if name in self.numbers]
-        if self.sparse or len(names) != 2 or sum(form[name] for name in names) or "" not in form:
+        if self.cutoff or len(names) != 2 or sum(form[name] for name in names) or "" not in form:
             return None
         # `alike` describes the whole row: equal ones make equal errors for equal counts.
         (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from hardsim.verify.arithmetic import RATIONAL, exact, require
+from hardsim.verify.exponentials import LEAST, cutoff_of
 from hardsim.verify.expressions import Expression, expression
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 3, 1024
@@ -179,7 +180,7 @@ def over(symbols: dict[str, Shape], sets: dict[str, Shape], optional: dict[str, 
     return check
 
 
-WEIGHTED = {"weighting": one_of("sparsemax", "geometric")}
+WEIGHTED = {"weighting": one_of("sparsemax", "geometric", *LEAST)}
 """The key for the weighting of a network, if that is not softmax."""
 CHECKED = {
     "min_n": integer,
@@ -276,7 +277,7 @@ class Claim:
     def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
         require(model.get("alphabet", []) == self.alphabet, "model.alphabet differs from formula.alphabet")
         require(model.get("props", []) == [*self.props], "model.props differ from formula.props")
-        self.sparse, self.geometric = (model.get("weighting") == name for name in ("sparsemax", "geometric"))
+        self.geometric, self.cutoff = model.get("weighting") == "geometric", cutoff_of(model.get("weighting"))
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
         self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}

@@ -48,7 +48,17 @@ from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, PROVEN, REGIMES, ROUNDED, Regime, expression
+from hardsim.program.regimes import (
+    GEOMETRIC,
+    LAYER_NORM,
+    MEANS,
+    PROVEN,
+    REGIMES,
+    ROUNDED,
+    ROUNDED_EXPONENTIALS,
+    Regime,
+    expression,
+)
 
 Method = Literal["lookup", "sign"]
 
@@ -67,8 +77,8 @@ def refuse(core: Core, regime: Regime, method: Method) -> None:
 def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[str, str] | None:
     """Return why a regime cannot compute a node, and a hint; None if it can."""
     able = [REGIMES[name] for name in PROVEN]
-    if regime is GEOMETRIC:
-        return _refused_by_geometric(core, node, able)
+    if regime in (GEOMETRIC, ROUNDED_EXPONENTIALS):
+        return _refused_with_counts(core, node, able, regime)
     look_up = ", ".join(other.name for other in able if other.look_up[0])
     if regime.causal and looks_ahead(node):
         return (
@@ -106,14 +116,25 @@ def _seeing_all(node: Node) -> list[str]:
     return [name for name in PROVEN if not REGIMES[name].causal] + [one.name for one in MEANS] * whole
 
 
-def _refused_by_geometric(core: Core, node: Node, able: Sequence[Regime]) -> tuple[str, str] | None:
-    """Return why geometric attention cannot compute a node, and a hint; None if it can."""
-    if not isinstance(node, AtLeast | Numeric) or (isinstance(node, AtLeast) and node.positive and node.positive.side):
+def _refused_with_counts(core: Core, node: Node, able: Sequence[Regime], regime: Regime) -> tuple[str, str] | None:
+    """Return why geometric attention, or softmax with rounded exponentials, cannot compute a node, and a hint; None if
+    it can."""
+    if not isinstance(node, AtLeast | Numeric):
         return None
-    fitting = [one.name for one in able if _refusal(core, node, one, "lookup" if one.look_up[0] else "sign") is None]
+    if isinstance(node, AtLeast) and node.positive and (node.positive.side or regime is not GEOMETRIC):
+        return None
+    able = [one for one in able if _refusal(core, node, one, "lookup" if one.look_up[0] else "sign") is None]
+    fitting = ", ".join(one.name for one in able)
+    if regime is not GEOMETRIC:
+        sides = {count.side for _, count in node.terms} if isinstance(node, AtLeast) else set()
+        means = f", or write --rounding {ROUNDED_DOWN.rounding} in its place" * (sides in ({"L"}, {""}))
+        return (
+            "needs a count, a position or a length, and rounded exponentials have no means and no look-ups",
+            f"Leave out --exponential, for one of the regimes {fitting}{means}.",
+        )
     return (
         "needs a count, a position or a length, and geometric attention has no means and no position encodings",
-        f"Leave out --weighting, for one of the regimes {', '.join(fitting)}. Without counts, every operator works.",
+        f"Leave out --weighting, for one of the regimes {fitting}. Without counts, every operator works.",
     )
 
 
@@ -214,11 +235,15 @@ class _Lowering:
             self.required.add(output)
         depth = max((index for index, _ in self.placed.values()), default=0)
         layers = tuple(self._layer(index, output) for index in range(1, depth + 1))
+        encodings = tuple(self.encodings.values())
+        if self.regime is ROUNDED_EXPONENTIALS:
+            read = {name for layer in layers for name in layer.read}
+            encodings = tuple(encoding for encoding in encodings if encoding.name in read)
         return Program(
             alphabet=self.core.alphabet,
             regime=self.regime.name,
             letters=tuple(self.letters.values()),
-            encodings=tuple(self.encodings.values()),
+            encodings=encodings,
             layers=layers,
             output=output,
             meanings=self._meanings(layers),
@@ -315,8 +340,9 @@ class _Lowering:
         return frozenset(node.symbols)
 
     def _shared(self, block: OperatorBlock) -> OperatorBlock:
-        """Return the block of a head that reads its own condition: for sparsemax without a tie-break."""
-        return operators.shared(block, self.regime) if self.weighting is SoftWeighting.SPARSEMAX else block
+        """Return the block of a head that reads its own condition: without a tie-break if the weighting has exactly the
+        hard weights."""
+        return block if self.weighting.cutoff is None else operators.shared(block, self.regime)
 
     def _conjunction(self, number: int, args: Sequence[Lit]) -> tuple[int, OperatorBlock]:
         """Return the block of a conjunction, and its layer: the layer of the newest operand, if there is a single one

@@ -161,11 +161,12 @@ def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime:
 
 
 def shared(block: OperatorBlock, regime: Regime) -> OperatorBlock:
-    """Return the block of a head whose value equals its condition q, without the tie-break (ours, for sparsemax).
+    """Return the block of a head whose value equals its condition q, without the tie-break (ours, for weightings with a
+    cutoff).
 
-    All positions with the largest score carry the same value, and those with another value lose 1 (times the scale of
-    the regime). So sparsemax, which shares the weight among the largest scores where the gap is at least the
-    temperature, reads exactly that value, at temperature 1 for every length.
+    All positions with the largest score carry the same value, and those with another value lose 1 (times beta and the
+    scale of the regime). So a weighting that shares the weight among the largest scores, where all others lose its
+    cutoff, reads exactly that value, at temperature 1 for every length.
     """
     heads = tuple(
         replace(

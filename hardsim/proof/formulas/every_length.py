@@ -50,8 +50,9 @@ neighbours they are at most twice as many as the right ones: 2x/(1 + 2x). With k
 right position has a logit of at least s (i - 1)^2 and each of the at most (i + 1)/2 wrong ones at most -s, where s
 >= g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i from i + 1 >= 2/g on.
 
-Sparsemax. A key whose logit is 1 or more below that of another one has no weight (see `sparsemax`). So there is no
-error if every key with another value loses at least g >= 1 nats: all rivals of the nearest position, on either side and
+Sparsemax, and softmax with rounded exponentials. A key whose logit is c or more below the largest one has no weight,
+with c = 1 for sparsemax, and e^-c rounded to 0 otherwise (see `sparsemax`). So there is no error if every key with
+another value loses at least g >= c nats: all rivals of the nearest position, on either side and
 in any order; for a look-up k >= g; for a sign test by its g above, since (i - 1)^2 + 1 >= i for i >= 2.
 
 The second link has the same facts, with positions and lengths as symbols. An integer combination of counts, of i
@@ -165,12 +166,16 @@ def nearest(task: HeadTask) -> BooleanHead:
     rivals = [_rivals(query, winner, entries) for query, winner in product(queries, entries)]
     before, beyond = ({rival.loss: None for some in rivals for rival in some if rival.beyond is side}
                       for side in (False, True))  # fmt: skip
-    found, failure, exact = list[HeadArgument](), None, _sparse(task)
+    cutoff, found, failure = _cutoff(task), list[HeadArgument](), None
     try:
-        found.append((_exact_argument if exact else _argument)(reading, before, beyond, name))
+        found.append(
+            _argument(reading, before, beyond, name)
+            if cutoff is None
+            else _exact_argument(task, reading, before, beyond)
+        )
     except NotProved as reason:
         failure = reason
-    if classes.beyond and before and not exact:
+    if classes.beyond and before and cutoff is None:
         found += _long(reading, rivals, classes)
     if not found:
         raise failure or AssertionError
@@ -240,28 +245,34 @@ def _shape(reading: NearestReading) -> str:
     return f"the {'rightmost' if reading.rightmost else 'leftmost'} selected position, mask '{reading.mask}'"
 
 
-def _sparse(task: HeadTask) -> bool:
-    """Return True if the network's weighting is sparsemax."""
-    return task.state.model.weighting is SoftWeighting.SPARSEMAX
+def _cutoff(task: HeadTask) -> int | None:
+    """Return the loss from which on the network's weighting gives a key no weight; None if every key has weight."""
+    return task.state.model.weighting.cutoff
 
 
-def _exact_argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
-    """Return the inequalities by which no rival has weight under sparsemax. Raises NotProved if some rival is not known
-    to lose 1 or more to the winner."""
+def _exact_argument(
+    task: HeadTask, reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any]
+) -> HeadArgument:
+    """Return the inequalities by which no rival has weight. Raises NotProved if some rival is not known to lose the
+    cutoff or more to the winner."""
     some = [_steps(reading, losses, Ratio.of(1), "1", side) for losses, side in ((before, False), (beyond, True))]
     steps = None if None in some else tuple(step for part in some for step in part or ())
     g = None if steps is None else min((step.rate for step in steps), default=None)
-    _require_exact(g if steps else Fraction(steps is not None), name)
-    return HeadArgument(_shape(reading), steps or (), g, EXACT, 0.0, exact=True)
+    if steps != ():
+        _require_exact(task, g)
+    return HeadArgument(_shape(reading), steps or (), g, EXACT, 0.0, exact=True, cutoff=_cutoff(task) or 0)
 
 
-def _require_exact(g: Fraction | None, name: str) -> None:
-    """Raise NotProved unless g, the least loss of a wrong key, is at least 1."""
-    if g is None or g < 1:
+def _require_exact(task: HeadTask, g: Fraction | None) -> None:
+    """Raise NotProved unless g, the least loss of a wrong key, is at least the cutoff."""
+    name, weighting = task.head.name, task.state.model.weighting
+    cutoff = weighting.cutoff
+    assert cutoff is not None
+    if g is None or g < cutoff:
         known = "is not known to be positive" if g is None else f"is only known to be at least {g}"
         raise NotProved(
-            f"head {name}: sparsemax is exact if wrong keys lose at least 1 over the temperature, and their loss "
-            f"{known} at every length",
+            f"head {name}: {weighting} is exact if wrong keys lose at least {cutoff} over the temperature, and their "
+            f"loss {known} at every length",
             name,
         )
 
@@ -427,9 +438,9 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     text = "l(c) - l(j) = k (j - c)^2 with k ="
     steps, rate = _rates(task, classes, map(simplest, rates), 1, text, "(j - c)^2")
     shape = f"the position whose number is the count, mask '{head.mask}'"
-    if _sparse(task):
-        _require_exact(rate, head.name)
-        return 0.0, HeadArgument(shape, steps, rate, EXACT, 0.0, exact=True)
+    if (cutoff := _cutoff(task)) is not None:
+        _require_exact(task, rate)
+        return 0.0, HeadArgument(shape, steps, rate, EXACT, 0.0, exact=True, cutoff=cutoff)
     lemma = None
     with working_precision():
         x, g = ball(-rate).exp(), ball(rate)
@@ -460,7 +471,7 @@ def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable
     classes = task.state.sites
     assert isinstance(classes, Classes)
     errors, argument = look_up_errors(task, rates, None, classes.sizes(task.head.mask), slope)
-    if _sparse(task):
+    if _cutoff(task) is not None:
         return lambda site, d: 0.0
     rate = None if argument is None else argument.g
     known = rate is not None and all(size == classes.size for size in classes.sizes(task.head.mask))
@@ -510,8 +521,8 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     losses = ((scale * inverse).simplest for inverse in state.inverse)
     text = f"{'s' if growing else 'l(right) - l(wrong)'} >="
     steps, least = _rates(task, classes, losses, QUERY if growing else 1, text, "1/i" if growing else "1")
-    if _sparse(task):
-        _require_exact(least, name)
+    if (cutoff := _cutoff(task)) is not None:
+        _require_exact(task, least)
         error, bound = 0.0, EXACT
     elif growing:
         # Queries at position 1 see one position and have no error.
@@ -524,7 +535,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     # Where one position is visible its own value is read.
     alone = np.where([~even, even], 0.0, NOTHING)
     return np.where(classes.alone(head.mask), alone, error), HeadArgument(
-        shape, steps, least, bound, error, ramp=growing, exact=_sparse(task)
+        shape, steps, least, bound, error, ramp=growing, exact=cutoff is not None, cutoff=cutoff or 0
     )
 
 

@@ -560,16 +560,20 @@ NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_
 """Bounds of heads and clips that are computed site by site."""
 GEOMETRIC = Argument(nearest_by_site, no_counts, no_counts, no_counts, lattice_margins)
 """Bounds of heads in geometric attention, computed site by site. It has no means, so that nothing counts."""
-SPARSE = Argument(
-    partial(nearest, worst_case=sparse_worst_case),
-    sparse_look_up,
-    sparse_apart,
-    partial(sign_errors, share=sparse_wrong_sign),
-    lattice_margins,
-)
-"""Bounds of heads and clips under sparsemax, computed site by site."""
-ARGUMENTS = {SoftWeighting.SOFTMAX: NUMERIC, SoftWeighting.SPARSEMAX: SPARSE, SoftWeighting.GEOMETRIC: GEOMETRIC}
-"""The bounds for each weighting."""
+
+
+def argument_for(weighting: SoftWeighting) -> Argument:
+    """Return the bounds of heads and clips under a weighting, computed site by site."""
+    cutoff = weighting.cutoff
+    if cutoff is None:
+        return GEOMETRIC if weighting is SoftWeighting.GEOMETRIC else NUMERIC
+    return Argument(
+        partial(nearest, worst_case=partial(sparse_worst_case, cutoff=cutoff)),
+        sparse_look_up,
+        sparse_apart,
+        partial(sign_errors, share=partial(sparse_wrong_sign, cutoff=cutoff)),
+        lattice_margins,
+    )
 
 
 def prove_network(
@@ -580,7 +584,7 @@ def prove_network(
     fault = arithmetic_fault()
     if fault is not None:
         return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
-    argument = ARGUMENTS[model.weighting]
+    argument = argument_for(model.weighting)
     return walked(model, program, Facts(sites, model.alphabet), argument, report)
 
 

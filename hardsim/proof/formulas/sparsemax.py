@@ -1,8 +1,10 @@
-"""Sparsemax heads at every site: exact, or with no bound (ours; numeric proofs of `network`).
+"""Heads with exact weights at every site: without an error, or with no bound (ours; numeric proofs of `network`).
 
-Sparsemax gives no weight to a key whose logit is 1 or more below that of another key: weights are max(l - t, 0) and
-add up to 1, so t is at least the largest logit less 1. So a head reads exactly the value of the key that it looks for,
-for every word, if each key with another value loses at least 1 to it. Keys with the same value do not matter, nor do
+Sparsemax gives no weight to a key whose logit is c = 1 or more below that of another key: weights are max(l - t, 0) and
+add up to 1, so t is at least the largest logit less 1. Softmax with rounded exponentials gives none to a key that is c
+below the largest one, if e^-c is rounded to 0: rounding is monotone. This c is the `cutoff` of the weighting. So a head
+reads exactly the value of the key that it looks for, for every word, if each key with another value loses at least c to
+it. Keys with the same value do not matter, nor do
 several largest keys that all have this value. Logits are rationals, and everything here is exact: an error is 0, or as
 large as the values allow.
 
@@ -32,7 +34,7 @@ from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.formulas.state import HeadTask
 from hardsim.proof.shared.result import NotProved
 
-IRRATIONAL = "sparsemax is proved in rationals, and a score over the temperature is none"
+IRRATIONAL = "this weighting is proved in rationals, and a score over the temperature is none"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class _Ends:
         )
 
 
-def sparse_worst_case(sites: Sites, reading: NearestReading) -> tuple[Extremes, Extremes]:
+def sparse_worst_case(sites: Sites, reading: NearestReading, cutoff: int) -> tuple[Extremes, Extremes]:
     """Return the worst cases of a head that looks for the nearest position, where the specified value is 0 and where it
     is 1: the share of wrong values is 0 (at most, for all words) or not bounded (1). Raises NotProved if a logit is no
     rational."""
@@ -84,7 +86,7 @@ def sparse_worst_case(sites: Sites, reading: NearestReading) -> tuple[Extremes, 
         seen = [j - 1 for j in reading.mask.visible(i, n)]
         order = seen if reading.rightmost else seen[::-1]
         for value in (0, 1):
-            found = _judged([ends[j] for j in order], value, one)
+            found = _judged([ends[j] for j in order], value, one * cutoff)
             if found is not None:
                 wrong[value, site], winners[value, site] = found[0], order[found[1]] + 1
     return Extremes(wrong[0], winners[0], 0.0), Extremes(wrong[1], winners[1], 0.0)
@@ -104,9 +106,10 @@ def _ends(sites: Sites, reading: NearestReading, n: int, query: tuple[Rational, 
     return [_Ends.of([(kind, int(x * one)) for kind, x in some]) for some in logits], one
 
 
-def _judged(order: Sequence[_Ends], value: int, one: int) -> tuple[float, int] | None:
+def _judged(order: Sequence[_Ends], value: int, cutoff: int) -> tuple[float, int] | None:
     """Return the bound of the share of wrong values where the winner has this value, and the winner's place in the
-    order of the visible positions. Return None if no word has such a winner."""
+    order of the visible positions; the cutoff is in the units of the logits. Return None if no word has such a
+    winner."""
     before = [None, *accumulate((ends.wrong[value] for ends in order), _larger)]
     last, found = len(order) - 1, None
     behind: int | None = None
@@ -115,7 +118,7 @@ def _judged(order: Sequence[_Ends], value: int, one: int) -> tuple[float, int] |
         ends = order[w]
         logit, rival = ends.winner[value], _larger(before[w], behind)
         if loose and logit is not None:
-            if rival is not None and logit - rival < one:
+            if rival is not None and logit - rival < cutoff:
                 return 1.0, w
             found = (0.0, w) if found is None else found
         behind, loose = _larger(behind, ends.behind[value]), loose and not ends.blocks
@@ -124,7 +127,7 @@ def _judged(order: Sequence[_Ends], value: int, one: int) -> tuple[float, int] |
         rest: int | None = None
         for ends in order[:last]:
             rest = _larger(rest, ends.behind[value])
-        if rest is not None and logit - rest < one:
+        if rest is not None and logit - rest < cutoff:
             return 1.0, last
         found = (0.0, last) if found is None else found
     return found
@@ -136,9 +139,11 @@ def _larger(left: int | None, right: int | None) -> int | None:
 
 def sparse_look_up(task: HeadTask, rates: list[Any], _: object, sizes: list[Any], slope: Rational | None) -> Errors:
     """Return the errors of a look-up at every site, whose other keys lose at least the rate: 0 where the rate is at
-    least 1."""
+    least the cutoff."""
+    cutoff = task.state.model.weighting.cutoff
+    assert cutoff is not None
     visible = task.state.sites.sizes(task.head.mask)
-    exact = np.array([lower(rate) >= 1 or seen == 1 for rate, seen in zip(rates, visible, strict=True)])
+    exact = np.array([lower(rate) >= cutoff or seen == 1 for rate, seen in zip(rates, visible, strict=True)])
     if slope is not None:
         # A number between the first and the last visible position is read in any case.
         return np.where(exact, 0.0, np.array(visible, dtype=float) * math.ceil(abs(Fraction(slope)))), None
@@ -160,10 +165,10 @@ def sparse_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[
     return lambda site, d: 0.0 if not single[site] else math.inf
 
 
-def sparse_wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
+def sparse_wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction, cutoff: int) -> float:
     """Return a bound of the share of the positions with the other value than `bit` in a sign test (see `wrong_sign`):
-    0 if all of them lose at least 1 to the best position, and 1 otherwise."""
+    0 if all of them lose at least the cutoff to the best position, and 1 otherwise."""
     sign = 1 if bit else -1
     best = max(sign * key for key in seen)
-    fine = all(size * (best - sign * key) >= 1 for key in seen if sign * key < 0)
+    fine = all(size * (best - sign * key) >= cutoff for key in seen if sign * key < 0)
     return 0.0 if fine else 1.0

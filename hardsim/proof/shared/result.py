@@ -88,7 +88,9 @@ class HeadArgument(Record):
     ramp: Unwritten[bool] = False
     """True if the bound is a maximum over positions, since the keys grow with the position."""
     exact: bool = False
-    """True if there is no error because sparsemax gives wrong positions no weight."""
+    """True if there is no error because wrong positions have no weight."""
+    cutoff: Unwritten[int] = 0
+    """If `exact`, the loss in nats from which on the weighting gives a position no weight."""
 
     @property
     def summary(self) -> str:

@@ -95,12 +95,12 @@ class CompiledInput(ModelInput, FormulaInput):
         raise self.no_semantics("compiled already")
 
     def _compiled(self, options: ModelOptions) -> Subject:
-        facts = self.facts
+        facts, exponentials = self.facts, options.weighting is not None and options.weighting.exponentials
         expected = {
             "--regime": (options.regime, (None, facts.regime)),
             "--beta": (options.beta, (None, facts.beta)),
             "--tau": (options.tau, (None, self.made.model.temperature)),
-            "--weighting": (options.weighting, (None, self.made.model.weighting)),
+            "--exponential" if exponentials else "--weighting": (options.weighting, (None, self.made.model.weighting)),
             "--rounding": (options.rounding and options.rounding.rounding, (None, self.made.model.rounding)),
             "--at": (options.at, (None, facts.at)),
             "--single-head": (options.single_head, (False, facts.single_head)),
