@@ -513,9 +513,9 @@ class EveryLengthChecker(FormulaChecker):
         return fit(1 + y + y * y * Fraction(1, 2) + y * y * y * Fraction(1, 6))
 
     def _rate(self, differences: Iterable[Value], unit: Value, side: str, backwards: bool, after: bool) -> Fraction:
-        """Return a lower bound g <= MOST_RATE of all quotients of a difference by `unit`; 0 if none that is positive is
-        found."""
-        rate = MOST_RATE
+        """Return a lower bound g of all quotients of a difference by `unit`, at most MOST_RATE or the cutoff; 0 if none
+        that is positive is found."""
+        rate = max(MOST_RATE, Fraction(self.cutoff))
         for difference in differences:
             # Every order of query, winner and other position must give the bound.
             for places in orders(side, backwards == after):

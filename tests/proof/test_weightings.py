@@ -199,7 +199,7 @@ def another_weighting(document: dict[str, Any]) -> None:
 
 
 DAMAGE: dict[Callable[[dict[str, Any]], None], str] = {
-    hotter: "sparsemax may weigh them",
+    hotter: "may have weight",
     without_weighting: "the error bounds do not decide a clip",
     another_weighting: 'this should be "sparsemax"',
 }
