@@ -33,8 +33,8 @@ from hardsim.lang.core import And, Core, Edge, Letters, Lit, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.budget import Budget
-from hardsim.program.hard_attention import Kind
-from hardsim.program.regimes import LAYER_NORM, NAMED
+from hardsim.program.hard_attention import Kind, Program
+from hardsim.program.regimes import LAYER_NORM, NAMED, PLAIN
 from hardsim.proof.formulas.network import prove
 from hardsim.targets.claims import Claim, HeadsClaim
 from hardsim.targets.sharpness import OneNetwork
@@ -62,7 +62,7 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         return None
     # Uniform heads do not depend on the temperature.
     kinds = {head.kind for head in subject.program.heads if not head.uniform}
-    if not kinds or kinds & UNBOUNDED:
+    if not kinds or kinds & UNBOUNDED or _exact_everywhere(subject.program, budget):
         return None
     if mismatch is not None and not mismatch.soft_differs:
         return None
@@ -86,6 +86,14 @@ def constant_reach(claim: Claim, result: CheckResult) -> ConstantReach | None:
         farther_n=None if farther_beta is None else farther_n,
         farther_beta=farther_beta,
     )
+
+
+def _exact_everywhere(program: Program, budget: Budget) -> bool:
+    """Return True if every head has exactly the hard weights at every length: its scores are 0 and 1, at temperature 1,
+    and their distance times beta is at least the cutoff of the weighting."""
+    cutoff = program.weighting.cutoff
+    scores = all(head.uniform or head.shares for head in program.heads)
+    return cutoff is not None and scores and budget.temperature == PLAIN and budget.beta >= cutoff
 
 
 def _right_to(subject: Subject, result: CheckResult, wrong: int | None) -> tuple[int, bool]:

@@ -12,10 +12,10 @@ With m tokens read, n of them symbols of the word, let i be the positions, and x
     outputs = x unembedding + unembedding_bias
 with norms before or after the sums, and in some networks parts that config.json names: a projection of embeddings of
 another width; norms of queries and keys, which are then turned by their positions; a soft cap C tanh(score / C), and
-less slope |i - j| for each score; windows; sparsemax or geometric attention in place of softmax; norms of what is
-added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out; rounding of the sums to multiples of 2^-p. Position
-encodings and 1/temperature are functions of i and n, computed exactly (log, exp, sqrt in float64) and rounded to
-float64, as weights were, then to the dtype.
+less slope |i - j| for each score; windows; sparsemax, geometric attention or rounded exponentials in place of softmax;
+norms of what is added; gated units, (f(x w_gate + b_gate) * (x w_in + b_in)) w_out; rounding of the sums to multiples
+of 2^-p. Position encodings and 1/temperature are functions of i and n, computed exactly (log, exp, sqrt in float64) and
+rounded to float64, as weights were, then to the dtype.
 """
 
 import json
@@ -86,7 +86,7 @@ class SoftHead(Parameters):
         logits = logits - logits.amax(-1, keepdim=True)
         if self.config.get("weighting") == "sparsemax":
             return (sparsemax(logits) @ v) @ self.w_o
-        weights = torch.exp(logits)
+        weights = rounded(torch.exp(logits), str(self.config.get("weighting", "")).partition(":")[2])
         return ((weights / weights.sum(-1, keepdim=True)) @ v) @ self.w_o
 
 
@@ -247,6 +247,14 @@ def sparsemax(z: Tensor) -> Tensor:
     sums, places = ranked.cumsum(-1), torch.arange(1, z.shape[-1] + 1).to(z)
     k = (1 + places * ranked > sums).sum(-1, keepdim=True)
     return torch.clamp(z - (sums.gather(-1, k - 1) - 1) / k, min=0)
+
+
+def rounded(weights: Tensor, form: str) -> Tensor:
+    """Return exponentials rounded to a format (fixed:P: multiples of 2^-P); unchanged if its name is empty."""
+    if form.startswith("fixed:"):
+        return torch.round(weights * 2 ** int(form[6:])) / 2 ** int(form[6:])
+    formats = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
+    return weights.to(formats[form]).to(weights) if form else weights
 
 
 def geometric(z: Tensor, back: bool) -> Tensor:
