@@ -18,7 +18,7 @@ def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
     assert "encodings" not in shown
     assert "times beta = 18" in shown
     found = hardsim("check", *ONCE, *FP16, "--max-n", "4").exits(0, "PROVED", "softmax:fp16").out
-    # It is right at every length, so that nothing is said of how far this beta reaches.
+    # It is right at every length, so the report has no line on how far this beta reaches.
     assert "with a constant temperature" not in found
     hardsim("prove", *ONCE, *FP16, "--all-n", "--max-n", "4").exits(0, "every word of every length")
     hardsim("check", "-e", "O a", *SINCE[2:], *FP16, "--regime", "all", "--max-n", "2").exits(0, "6 results: 6 PROVED")
