@@ -295,7 +295,7 @@ class Checkpoint:
 
     def _open(self) -> sqlite3.Connection:
         """Return the open database. A file that has disappeared is not created again."""
-        return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", PATIENCE, uri=True)
+        return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", timeout=PATIENCE, uri=True)
 
     @property
     def due(self) -> bool:

@@ -36,11 +36,11 @@ def one_thread() -> None:
         os.environ.setdefault(name, "1")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the console script. A signal that asks the process to end is handled like Ctrl-C: results are kept, and files
     are written whole or not at all."""
     one_thread()
     answer_signals()
-    code = run()
+    code = run(arguments)
     leave_signals(code)
     sys.exit(code)

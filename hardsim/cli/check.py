@@ -11,11 +11,11 @@ from hardsim.campaign.check import CheckOptions, check_options_of, default_worke
 from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
-from hardsim.campaign.workers import Crews, LocalCrew, crews
+from hardsim.campaign.workers import Crews, LocalCrew, crews, need
 from hardsim.cli.ahead import Ahead
 from hardsim.cli.estimate import Bar, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
-from hardsim.cli.session import ResultText, Session, session
+from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
@@ -35,13 +35,8 @@ REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED
 
 def command(request: Request) -> None:
     """Run `hardsim check` as requested, and print its results."""
-    if request.require not in REQUIRED:
-        message = f"--require must be proved or certified, not {request.require!r}"
-        raise InputError(message, "Write --require certified or --require proved.")
+    require_options(request)
     require_pinnable(request)
-    require_one_choice(request)
-    if request.data or request.draws is not None:
-        _require_proofs(request, "only the given words are run, so no verdict is PROVED")
     with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
@@ -79,6 +74,19 @@ def command(request: Request) -> None:
         pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()
+
+
+def require_options(request: Request) -> None:
+    """Require that the options of a check have values, and go together, whatever the files are. Raises InputError,
+    naming an option."""
+    if request.require not in REQUIRED:
+        message = f"--require must be proved or certified, not {request.require!r}"
+        raise InputError(message, "Write --require certified or --require proved.")
+    require_one_choice(request)
+    if request.data or request.draws is not None:
+        _require_proofs(request, "only the given words are run, so no verdict is PROVED")
+    need(request.backend, request.scheduler)
+    check_source(request)
 
 
 def _require_proofs(request: Request, message: str) -> None:

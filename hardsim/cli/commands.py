@@ -19,7 +19,7 @@ from hardsim.cli.activity import alive
 from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, say, warn
-from hardsim.cli.typer_options import all_options, flag, plainly, renamed, taking
+from hardsim.cli.typer_options import all_options, flag, instead, plainly, renamed, taking
 from hardsim.errors import LONGEST_MESSAGE, InputError, did_you_mean, limited
 from hardsim.examples import located
 from hardsim.options.table import Request, signed
@@ -171,6 +171,8 @@ def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) 
 
 def _usage_message(error: Any, arguments: list[str]) -> list[str]:
     """Return the lines to print for a usage error, with advice if a file or a word was taken for an option."""
+    if type(error) is typer.BadParameter:  # a value: how options are written is not the question
+        return [f"error: {visible(limited(error.format_message(), LONGEST_MESSAGE))}"]
     advice = ""
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         # typer names only a part of a mistyped option, and suggests several others. An option that it names whole goes
@@ -180,9 +182,10 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         error.possibilities = []
         command = error.ctx.command
         known = [name for one in command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
-        near = did_you_mean(given, [name for name in known if name.startswith("--")])
+        advice = instead(given, str(command.name))
+        near = "" if advice else did_you_mean(given, [name for name in known if name.startswith("--")])
         error.message = f"no such option: {given}{near and f'; {near}'}"
-        if not near:
+        if not (near or advice):
             advice = "Write '--' after the options and before files and words that start with '-'."
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(limited(error.message, LONGEST_MESSAGE))

@@ -297,9 +297,11 @@ With --included, the question is whether the other file accepts every word that 
 printed is accepted by the first file alone.
 
 Several files are each compared with the first one: a line each, with the word on the next line, and a summary. A file
-that cannot be read is an error, and the others are compared; the exit code is the first of 4, 1, 2, 3 that occurred.
+that cannot be read is an error, and so is a link out of a directory; the others are compared. The exit code is the
+first of 4, 1, 2, 3 that occurred.
 --html PATH also writes a web page for teachers, with a table of the files, the word of each, and the mistakes.
---format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message,line,column.
+--format csv prints a table with the header input,regime,outcome,exit_code,verdict,word,message,line,column; text that
+begins as a formula of spreadsheets does (=, +, -, @) has an apostrophe before it.
 
 \b
 Examples:
@@ -632,8 +634,8 @@ gives it: the page runs these commands. Its address bar holds all that you typed
 lessons are a start.
 
 Each request runs in a process of its own, which has 30 seconds (two minutes for the smallest beta) and 2 GiB of memory,
-and no files but those of the request. Requests to another host name and from other pages are refused. With --json the
-document with the address is written when the page is ready.
+and no files but those of the request. A request that has not arrived after 10 seconds is dropped. Requests to another
+host name and from other pages are refused. With --json the document with the address is written when the page is ready.
 
 \b
 Examples:

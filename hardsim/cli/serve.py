@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.cli.commands import dispatch
-from hardsim.cli.streams import note
+from hardsim.cli.streams import note, ran_out
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.options.table import Request
@@ -66,23 +66,36 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
+def answering(arguments: list[str]) -> int:
+    """Run a command line in the process of a request, and return its exit code. Raises MemoryError if it needed more
+    memory than the process may have: that is no defect of the command, which would call it one."""
+    code = dispatch(arguments)
+    if ran_out():
+        raise MemoryError
+    return code
+
+
 def _serve(listener: socket.socket, sink: Sink | None) -> None:
     """Print the address of the page, and answer its requests until Ctrl-C."""
     import uvicorn
 
     from hardsim.serving.app import application
     from hardsim.serving.confined import RequestLimits
-    from hardsim.serving.workers import Workers, started
+    from hardsim.serving.forked import ForkedProcesses
+    from hardsim.serving.slow_clients import TimedProtocol
+    from hardsim.serving.workers import Workers
 
     port = listener.getsockname()[1]
-    workers = Workers(dispatch, MODULES, RequestLimits())
+    processes = ForkedProcesses(MODULES)
+    workers = Workers(answering, processes, RequestLimits())
     app = application(workers, [f"{LOOPBACK}:{port}", f"localhost:{port}"], lambda: server.should_exit)
     config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, proxy_headers=False, loop="asyncio", http="h11",
-        ws="none", lifespan="off", timeout_graceful_shutdown=1, h11_max_incomplete_event_size=1 << 16,
+        app, log_level="error", access_log=False, server_header=False, proxy_headers=False, loop="asyncio",
+        http=TimedProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=1 << 16,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    started()
+    processes.warm()
     result = ServeResult(f"http://{LOOPBACK}:{port}/", port)
     if sink is not None:
         sink.write(Document("serve", None, 0, results=(result,)).to_json())

@@ -40,7 +40,7 @@ from hardsim.targets.data import LabelledData, joined, read_data
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares, read_expression, read_input
-from hardsim.targets.paths import expand_paths, read_with
+from hardsim.targets.paths import expand_paths, links_out_of, read_with
 from hardsim.targets.reference import Reference
 from hardsim.targets.result import Word, plural
 from hardsim.targets.subject import Subject
@@ -95,13 +95,7 @@ class Session:
         self.command, self.request, self.seed = command, request, seed
         self.sink = _json(request)
         self.outputs = [sink for sink in (*targets, self.sink) if sink is not None]
-        taken = [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT]
-        if "format" in request.written:
-            taken.append(f"--format {request.format}")
-        # --format json and --json - are one output, listed twice.
-        if len(taken) > (2 if request.format == JSON else 1):
-            message = f"{taken[0]} and {taken[-1]} both write to standard output"
-            raise InputError(message, "Give one of them a file, or leave it out.")
+        require_one_output(request, [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT])
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
@@ -113,6 +107,8 @@ class Session:
         """Names of all inputs, in order."""
         self.order: list[str] = self.names
         """Names of all inputs and, in their places, of paths that stand for no input."""
+        self._outside = dict[str, str]()
+        """The inputs that are links out of a directory, each with the directory."""
         self.named = 0
         """Number of inputs, including names without a file; 0 until it is known."""
         self.reference: str | None = None
@@ -249,11 +245,7 @@ class Session:
             if against is None and declared:
                 return
         if request.files:
-            languages = self.command in ABOUT_LANGUAGES
-            self.names = [
-                *self.expand(request.files, lambda path: expand_paths([path], request.lines, languages)),
-                *self.expressions,
-            ]
+            self.names = [*self.expand(request.files, self._files_of), *self.expressions]
         for name in self.names:
             if self.stopped:
                 break
@@ -268,9 +260,21 @@ class Session:
                 activity.doing(f"{name}: at work")
                 yield found
 
+    def _files_of(self, path: str) -> Sequence[str]:
+        """Return the files that a path stands for. Of directories with the work of others, links that lead out of them
+        are noted as such."""
+        languages = self.command in ABOUT_LANGUAGES
+        found = expand_paths([path], self.request.lines, languages)
+        if languages and is_directory(path):
+            self._outside |= dict.fromkeys(links_out_of(path, found), path)
+        return found
+
     def _read(self, name: str, props: str | None, alphabet: str | None = None, beside: Alphabet | None = None) -> Input:
         """Read a file, or a formula of the command line; `beside` is the alphabet of an input that has none."""
         dialect = self.request.dialect
+        if name in self._outside:
+            message = f"{name} is a link to a file outside of {self._outside[name]}, so it was not read"
+            raise InputError(message, "To follow it, name the link itself instead of the directory.")
         if name not in self.expressions:
             return read_input(name, props, alphabet, dialect, beside, labelled=bool(self.request.data))
         if beside is not None:
@@ -278,7 +282,7 @@ class Session:
         return read_expression(self.expressions[name], alphabet, props, dialect, name)
 
     def _declares(self, name: str) -> bool:
-        return name not in self.expressions and declares(name)
+        return name not in self.expressions and name not in self._outside and declares(name)
 
     def expand(self, paths: Sequence[str], files_of: Callable[[str], Sequence[str]]) -> list[str]:
         """Return the names of all inputs, with directories replaced by their files; a path that stands for no input
@@ -737,6 +741,16 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                         if found.code == exit_codes.MISMATCH:  # which nobody may have seen
                             say(*found.details.split("\n"))
                 raise
+
+
+def require_one_output(request: Request, taking: Sequence[str]) -> None:
+    """Require that one result at most goes to standard output; `taking` are the options that send one there, as they
+    are typed. Raises InputError, naming two options."""
+    taken = [*taking, *[f"--format {request.format}"] * ("format" in request.written)]
+    # --format json and --json - are one output, listed twice.
+    if len(taken) > (2 if request.format == JSON else 1):
+        message = f"{taken[0]} and {taken[-1]} both write to standard output"
+        raise InputError(message, "Give one of them a file, or leave it out.")
 
 
 def check_source(request: Request, needed: bool = True) -> None:

@@ -110,9 +110,11 @@ def say(*lines: str) -> None:
 
 
 class _Talk:
-    """State of this process: whether messages on which no verdict depends are suppressed."""
+    """State of this process: whether messages on which no verdict depends are suppressed, and whether an error was
+    reported that memory ran out."""
 
     hushed = False
+    ran_out = False
 
 
 def hush(quiet: bool) -> None:
@@ -124,6 +126,11 @@ def hush(quiet: bool) -> None:
 def hushed() -> bool:
     """Return True if messages on which no verdict depends are suppressed."""
     return _Talk.hushed
+
+
+def ran_out() -> bool:
+    """Return True if an error was reported that memory ran out."""
+    return _Talk.ran_out
 
 
 def warn(text: str, *more: str) -> None:
@@ -162,6 +169,7 @@ def explained(error: BaseException, name: str | None = None) -> tuple[int, list[
 
 def internal(error: BaseException, name: str | None = None) -> str:
     """Return the message for a defect of hardsim: what happened, where, and what to report."""
+    _Talk.ran_out |= isinstance(error, MemoryError)
     if os.environ.get("HARDSIM_DEBUG") == "1":
         return "".join(traceback.format_exception(error)).rstrip()
     frames = traceback.extract_tb(error.__traceback__)

@@ -26,6 +26,13 @@ def options_of(command: str) -> list[str]:
     return [name for name, one in OPTIONS.items() if command in one.commands]
 
 
+def instead(typed: str, command: str) -> str:
+    """Return what to do instead of an option that the command lacks, though it takes the options of another command;
+    "" for any other option."""
+    _, left_out = ALIKE.get(command, (command, {}))
+    return next((text for name, text in left_out.items() if typed in OPTIONS[name].names), "")
+
+
 def parameter(name: str, command: str, brief: bool) -> Parameter:
     """Return the parameter that typer needs for a field, on a brief or a whole help page. Arguments are hidden, because
     typer would list their Python types; the text of the command describes them."""

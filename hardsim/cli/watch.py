@@ -1,9 +1,10 @@
 """The command `hardsim watch`: run `hardsim check` again whenever a file is saved.
 
 Every check is a process of its own, `hardsim check` with the same options. So there is one way to check, nothing of an
-earlier check is left in memory, and a save can end a check that is still running. On a terminal a check has two steps:
-short words, which take a moment, and then everything; a mistake in a file appears after the first. Elsewhere there is
-one step.
+earlier check is left in memory, a save can end a check that is still running, and a check that runs out of memory ends
+nothing else. It is forked from a process that has imported everything, so that it starts at once. On a terminal a check
+has two steps: short words, which take a moment, and then everything; a mistake in a file appears after the first.
+Elsewhere there is one step.
 
 The library watchfiles reports that something happened in a folder. Whether a watched file changed is decided by its
 time, size and number on the disk. So it makes no difference whether an editor writes into the file or replaces it.
@@ -12,23 +13,25 @@ time, size and number on the disk. So it makes no difference whether an editor w
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, Protocol
+from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.cli import activity
+from hardsim.cli.check import require_options
+from hardsim.cli.session import require_one_output
 from hardsim.cli.typer_options import options_of
 from hardsim.cli.watch_view import CheckOutput, LineView, ScreenView
 from hardsim.errors import HardsimError, InputError, enumerated
 from hardsim.files import STDOUT
 from hardsim.options.table import JSON, TEXT, Request
+from hardsim.serving.forked import ForkedProcesses
 from hardsim.targets.paths import SUFFIXES, expand_paths, read_with
 from hardsim.version import install_hint
 
@@ -41,6 +44,8 @@ GRACE = 0.4
 """Seconds for which a file may be missing or empty before it is checked like that: an editor may be replacing it."""
 PATIENCE = 3.0
 """Seconds that a check has to end by itself."""
+MODULES = ("hardsim.cli.commands", "hardsim.cli.check", "hardsim.report.document", "hardsim.serving.warm")
+"""The modules that are imported before the first check."""
 
 Watcher = Callable[..., Iterator[object]]
 State = tuple[int, int, int] | None
@@ -55,12 +60,16 @@ def command(request: Request) -> None:
     if request.format not in (TEXT, JSON):
         message = f"hardsim watch prints text or json, not {request.format}"
         raise InputError(message, f"`hardsim check --format {request.format}` prints one report.")
+    require_options(request)
+    require_one_output(request, [f"--json {STDOUT}"] * (request.json == STDOUT))
     files = WatchedFiles(request)
     files.require()
     documents = request.format == JSON or request.json == STDOUT
     screen = sys.stdout.isatty() and request.format == TEXT and not documents
     view = ScreenView(len(request.files) > 1) if screen else LineView(documents)
-    with closing(CheckRuns(request, files, steps(request, screen), view)) as checks:
+    processes = ForkedProcesses(MODULES)
+    processes.warm()
+    with closing(CheckRuns(files, steps(request, screen), view, processes)) as checks:
         while True:
             # The folders that matter change with the files: a specification may name others after a save.
             folders = files.folders()
@@ -84,17 +93,16 @@ def _watcher() -> Watcher:
 
 
 def steps(request: Request, screen: bool) -> list[tuple[str, list[str]]]:
-    """Return the steps of a check: what each does, and the command line of its process."""
+    """Return the steps of a check: what each does, and the arguments of `hardsim` in its process."""
     options = [name for name in options_of("watch") if name != "files"]
     every = [*request.typed(options), "--", *(request.files or [])]
-    start = [sys.executable, "-P", "-m", "hardsim", "check"]
-    whole = f"words up to length {request.max_n}, and the proof", [*start, *every]
+    whole = f"words up to length {request.max_n}, and the proof", ["check", *every]
     # Labelled data and independent draws are no words of growing length.
     if not screen or request.max_n <= SHORT or request.data or request.draws is not None:
         return [whole]
     others = request.typed([name for name in options if name not in ("max_n", "quiet", "json")])
     short = ["--max-n", str(SHORT), "--quiet", *others, "--", *(request.files or [])]
-    return [(f"words up to length {SHORT}", [*start, *short]), whole]
+    return [(f"words up to length {SHORT}", ["check", *short]), whole]
 
 
 class WatchedFiles:
@@ -150,6 +158,10 @@ class WatchedFiles:
         return {path: _state(path) for path in self.all() if not os.path.isdir(path)}
 
 
+LOST = 255
+"""Exit code of a process of which nobody knows how it ended: the one from which it was forked has ended."""
+
+
 def _state(path: str) -> State:
     try:
         found = os.stat(path)
@@ -168,88 +180,107 @@ class WatchView(Protocol):
         """Show the result of a step; `following` says what the next step does, and is empty after the last one."""
 
 
-@dataclass
+def run_check(arguments: list[str], out: str, err: str) -> None:
+    """Run a command in this process, whose output goes to two files. This is the whole life of the process."""
+    from hardsim.cli.app import main
+
+    for descriptor, path in enumerate((out, err), start=1):
+        target = os.open(path, os.O_WRONLY)
+        os.dup2(target, descriptor)
+        os.close(target)
+    main(arguments)
+
+
 class CheckRuns:
     """The checks of a run, one at a time."""
 
-    request: Request
-    files: WatchedFiles
-    steps: list[tuple[str, list[str]]]
-    view: WatchView
-    number: int = 0
-    states: dict[str, State] | None = None
-    """The states of the files when the last check began; None before the first."""
-    changed_at: float | None = 0.0
-    """Time of the last change that no check has seen; None without one."""
-    step: int = 0
-    process: subprocess.Popen[bytes] | None = None
-    outputs: list[Any] = field(default_factory=list)
+    def __init__(
+        self, files: WatchedFiles, steps: list[tuple[str, list[str]]], view: WatchView, processes: ForkedProcesses
+    ) -> None:
+        self._files, self._steps, self._view, self._processes = files, steps, view, processes
+        self._folder = TemporaryDirectory(prefix="hardsim-watch-", ignore_cleanup_errors=True)  # removed in `close`
+        self._number, self._step = 0, 0
+        self._outputs: list[Path] = []
+        """The files with the output and the errors of the last step."""
+        self._states: dict[str, State] | None = None
+        """The states of the files when the last check began; None before the first."""
+        self._changed_at: float | None = 0.0
+        """Time of the last change that no check has seen; None without one."""
+        self._process: BaseProcess | None = None
 
     @uninterrupted()  # a line that is interrupted on its way out would be written twice
     def look(self, changed: bool) -> None:
         """Begin a check if a file was saved, and show a step that has ended."""
         now = time.monotonic()
         if changed:
-            self.changed_at = now
-        if self.changed_at is not None:
-            states = self.files.states()
+            self._changed_at = now
+        if self._changed_at is not None:
+            states = self._files.states()
             # A file that is missing or empty may be half-way between two versions.
-            if now - self.changed_at >= GRACE or all(state is not None and state[1] for state in states.values()):
-                self.changed_at = None
-                if states != self.states:
+            if now - self._changed_at >= GRACE or all(state is not None and state[1] for state in states.values()):
+                self._changed_at = None
+                if states != self._states:
                     self._begin(states)
-        if self.process is not None and self.process.poll() is not None:
-            self._end(self.process.returncode)
+        if self._process is not None and not self._process.is_alive():
+            self._end(self._process)
 
     def _begin(self, states: dict[str, State]) -> None:
-        before, self.states = self.states, states
+        before, self._states = self._states, states
         changed = (
             [] if before is None else [path for path in {**before, **states} if before.get(path) != states.get(path)]
         )
-        self.number += 1
-        self.close()
+        self._number += 1
+        self._stop()
         named = enumerated([os.path.relpath(path) for path in changed]) if changed else ""
-        self.view.begin(self.number, named, self.steps[0][0])
+        self._view.begin(self._number, named, self._steps[0][0])
         self._start(0)
 
     def _start(self, step: int) -> None:
-        # Files and no pipes: nobody needs to read while the process runs.
-        self.step, self.outputs = step, [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115  # closed in `_forget`
-        out, err = self.outputs
+        self._step = step
         activity.release()
-        activity.restart(self.steps[step][0])
-        self.process = subprocess.Popen(self.steps[step][1], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        activity.restart(self._steps[step][0])
+        # Files and no pipes: nobody needs to read while the process runs. It may have processes of its own.
+        self._outputs = [Path(self._folder.name, f"{self._number}.{step}.{name}") for name in ("out", "err")]
+        for place in self._outputs:
+            place.touch()
+        given = self._steps[step][1], *map(str, self._outputs)
+        self._process = self._processes.start(run_check, *given, daemon=False)
 
-    def _end(self, code: int) -> None:
+    def _end(self, process: BaseProcess) -> None:
         """Show the step that has ended, and begin the next one, unless a single file is wrong already."""
-        (out, err), step = map(_text, self.outputs), self.step
-        if code < 0:
-            err += f"error: the check was ended by signal {-code}\n"
+        code, (out, err), step = process.exitcode or 0, map(_text, self._outputs), self._step
+        if code < 0 or code == LOST:
+            err += f"error: the check was ended by {f'signal {-code}' if code < 0 else 'the end of another process'}\n"
         self._forget()
-        more = step + 1 < len(self.steps) and (code in (0, 3) or len(self.files.states()) > 1)
+        more = step + 1 < len(self._steps) and (code in (0, 3) or len(self._files.states()) > 1)
         if more:
             self._start(step + 1)
-        self.view.show(CheckOutput(self.number, code, out, err), self.steps[step + 1][0] if more else "")
+        self._view.show(CheckOutput(self._number, code, out, err), self._steps[step + 1][0] if more else "")
 
     def _forget(self) -> None:
-        for one in self.outputs:
-            one.close()
-        self.process, self.outputs = None, []
+        if self._process is not None:
+            self._process.close()
+        self._process = None
+        for place in self._outputs:
+            place.unlink()
         activity.hold()
 
-    def close(self) -> None:
+    def _stop(self) -> None:
         """End a check that is running."""
-        if self.process is None:
+        if self._process is None:
             return
-        self.process.terminate()  # as Ctrl-C does: it ends its own workers
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self._process.terminate()  # as Ctrl-C does: it ends its own workers
+        self._process.join(PATIENCE)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
         self._forget()
 
+    def close(self) -> None:
+        """End a check that is running, and remove its files."""
+        self._stop()
+        self._folder.cleanup()
 
-def _text(file: Any) -> str:
-    file.seek(0)
-    return bytes(file.read()).decode("utf-8", "backslashreplace")
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "backslashreplace")

@@ -32,9 +32,9 @@ class Rounding:
 
     @property
     def text(self) -> str:
-        """A description for readers."""
+        """A description for readers, without its name."""
         direction = "down to a multiple" if self.mode is RoundingMode.FLOOR else "to the nearest multiple"
-        return f"{self}, {direction} of 2^-{self.bits}"
+        return f"{direction} of 2^-{self.bits}"
 
     def of(self, value: Rational) -> Rational:
         """Return a number as it is rounded."""

@@ -66,8 +66,18 @@ DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against 
 check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau weighting exponential rounding single_head counting epsilon"
 """The fields of compilation options, which do not apply to an external network."""
-ALIKE = {"watch": ("check", ("expression", "pin", "resume"))}
-"""The commands that take the options of another one: that command, and the fields that are left out."""
+ALIKE: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "watch": (
+        "check",
+        {
+            "expression": "`watch` checks files when they are saved; `hardsim check -e TEXT` checks a formula.",
+            "pin": "`watch` changes no file; `hardsim check FILE --pin` writes the failing word into it.",
+            "resume": "Every check of `watch` begins anew; `hardsim check FILE --resume PATH` goes on.",
+        },
+    )
+}
+"""The commands that take the options of another one: that command, and the fields that are left out, each with what to
+do instead."""
 WRITTEN = {"certificate": "one certificate", "smt": "one file of queries"}
 """The options that name a file with a proof, each with a description of the file."""
 

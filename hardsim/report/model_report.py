@@ -358,7 +358,8 @@ def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
         ("automaton", None if size is None else size.reason or f"minimal, {plural(size.states or 0, 'state')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
-        ("rounding", None if program.rounding is None else f"{program.rounding.text}, after each sublayer"),
+        ("rounding", None if program.rounding is None
+                     else f"{facts.rounding}, {program.rounding.text}, after each sublayer"),
         ("beta", None if facts.beta is None else f"{unsure}{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", _encodings(report) or None),
         ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision) or None),

@@ -1,1 +1,1 @@
-"""The local page of `hardsim serve`: its requests, the processes that answer them, and its files."""
+"""The local page of `hardsim serve`: its requests, its files, and processes that answer at once."""

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hardsim.serving.page_messages import page_messages
 from hardsim.serving.page_requests import PageRequest, refusal
 from hardsim.serving.workers import Busy, Workers
 
@@ -119,7 +120,8 @@ def application(workers: Workers, hosts: Sequence[str], ending: Callable[[], boo
             answer = await workers.answer(wish, gone)
         except Busy:
             return _said(503, "Too many requests wait already. Try again in a moment.")
-        return _json(200, {"command": wish.command, **msgspec.structs.asdict(answer)})
+        remarks = page_messages(answer.messages, wish)
+        return _json(200, {"command": wish.command, **msgspec.structs.asdict(answer), "remarks": remarks})
 
     routes = [Route(address, part) for address in PARTS]
     return OwnPage(Starlette(routes=[*routes, Route("/run", run, methods=["POST"])]), hosts)

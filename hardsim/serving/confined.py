@@ -139,7 +139,7 @@ def answer(
         stopped = f"The request needed more than {limits.memory >> 20:,} MiB of memory."
     except OSError as error:
         stopped = f"The answer could not be written: {error.strerror}."
-    messages = err.getvalue()
+    messages = err.getvalue() if code is not None else ""
     if os.strerror(errno.EFBIG) in f"{messages}{stopped}":  # a command says it of an option, which the page gave
         messages = ""
         stopped = f"The answer has more than {limits.written >> 10:,} KiB: take a shorter word or a smaller length."

@@ -56,13 +56,13 @@ const ask = async (action, more = {}) => {
       body: JSON.stringify({ action, ...rest, max_n: length, ...more }),
     });
     const found = await reply.json();
-    if (found.error) return { code: 2, document: null, report: "", messages: found.error, pictures: {}, command: "" };
-    if (found.stopped) found.messages += `${found.stopped} The command line has no such limit.\n`;
+    if (found.error) return { code: 2, document: null, report: "", remarks: found.error, pictures: {}, command: "" };
+    if (found.stopped) found.remarks += `${found.stopped} The command line has no such limit.\n`;
     return found;
   } catch (error) {
     if (error.name === "AbortError") return null;
-    const messages = "The server of this page does not answer: is `hardsim serve` still running?";
-    return { code: 4, document: null, report: "", messages, pictures: {}, command: "" };
+    const remarks = "The server of this page does not answer: is `hardsim serve` still running?";
+    return { code: 4, document: null, report: "", remarks, pictures: {}, command: "" };
   } finally {
     if (running.get(action) === control) running.delete(action);
   }
@@ -114,8 +114,8 @@ const lines = (text) => {
 // Show what the command said besides its report: errors, and remarks that its document has.
 const remarks = (place, found) => {
   const failed = found.code !== 0;
-  place.replaceChildren(...lines(found.messages));
-  place.hidden = !found.messages || !(failed || found.document?.notes?.length);
+  place.replaceChildren(...lines(found.remarks));
+  place.hidden = !found.remarks || !(failed || found.document?.notes?.length);
   place.classList.toggle("wrong", failed);
 };
 
@@ -146,9 +146,9 @@ const answer = async (name, draw, more = {}) => {
 // ---- answers ----
 
 const GOOD = ["PROVED", "CERTIFIED"], BAD = ["REFUTED", "MISMATCH"];
-let alphabet = []; // of the text that was read last
+let alphabet = [], heads = 0; // of the text that was read last
 // Words as they are typed: one character a symbol, or symbols apart.
-const quoted = (symbol) => (/\s/.test(symbol) ? `'${symbol}'` : symbol);
+const quoted = (symbol) => (/\s/.test(symbol) ? `'${symbol.replaceAll("'", "''")}'` : symbol);
 const spelled = (word) => word.map(quoted).join(alphabet.every((symbol) => [...symbol].length === 1) ? "" : " ");
 const shown = (word) => (word.length ? spelled(word) : "(empty)");
 const output = (value) => value.map((one) => (one === null ? "?" : String(one))).join(" ");
@@ -156,9 +156,15 @@ const said = (value) => {
   if (value === null || value === undefined) return "undecided";
   return Array.isArray(value) ? `gives ${output(value)}` : value ? "accepts" : "rejects";
 };
+// Why softmax gives no answer, where its output is known: a formula's is exactly 0 or 1.
+const between = (found) => {
+  const { soft, decided, output } = found;
+  if (soft !== null || !decided || output === null || output === undefined || suffix() === "srasp") return "";
+  return ` (output ${Number(number(output)).toPrecision(3)}, neither 0 nor 1)`;
+};
 const answersOf = (found) =>
   [["the text", found.oracle], ["hard attention", found.hard], ["softmax", found.soft]]
-    .map(([who, value]) => `${who} ${said(value)}`).join("; ");
+    .map(([who, value]) => `${who} ${said(value)}`).join("; ") + between(found);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const number = (value) => (value === null ? "\u2013" : typeof value === "object" ? value.value : value);
 
@@ -246,8 +252,10 @@ const drawClasses = (result) => {
   ];
 };
 
+const NO_HEADS = "This network has no attention heads: there is nothing to draw.";
 const drawTrace = (result, found) => {
   const drawn = [make("p", answersOf(result.answers))];
+  if (!result.model.heads) drawn.push(make("p", NO_HEADS, "dim"));
   const svg = found.pictures["maps.svg"];
   if (svg) {
     const image = make("img"), frame = make("div", "", "scroll");
@@ -304,7 +312,7 @@ const trace = (word, scroll = true) => {
   wordField.value = word;
   keep();
   if (scroll) parts.trace.scrollIntoView({ block: "nearest" });
-  return answer("trace", drawTrace, { word });
+  return answer("trace", drawTrace, { word, picture: heads ? "maps.svg" : "" });
 };
 
 const savePage = async () => {
@@ -327,6 +335,9 @@ const read = async () => {
   const failed = found.code !== 0;
   remarks(byId("errors"), found);
   alphabet = found.document?.inputs?.[0]?.alphabet ?? [];
+  heads = found.document?.results?.[0]?.model?.heads ?? 0;
+  whole.disabled = !heads;
+  whole.title = heads || failed ? "" : NO_HEADS;
   byId("text").setAttribute("aria-invalid", String(failed));
   const model = found.document?.results?.[0]?.model;
   const size = model ? `: ${plural(model.layers, "layer")}, ${plural(model.heads, "head")}, dimension ${model.dimension}` : "";

@@ -66,8 +66,8 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     regime: Regime = ""
     beta: Annotated[str, Meta(max_length=LONGEST_BETA)] = ""
     word: Annotated[str, Meta(max_length=LONGEST_WORD)] = ""
-    picture: Literal["maps.svg", "maps.html"] = "maps.svg"
-    """The picture that `trace` draws."""
+    picture: Literal["maps.svg", "maps.html", ""] = "maps.svg"
+    """The picture that `trace` draws; empty for a network without heads, which has none."""
 
     @property
     def file(self) -> str:
@@ -82,7 +82,7 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def pictures(self) -> tuple[str, ...]:
         """Names of the pictures that the command writes."""
-        return (self.picture,) if self.action == "trace" else ()
+        return (self.picture,) if self.action == "trace" and self.picture else ()
 
     @property
     def shown(self) -> list[str]:
@@ -111,5 +111,7 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             found += [f"--regime={self.regime}"] * bool(self.regime) + [f"--beta={self.beta}"] * bool(self.beta)
         found += [f"--plot={picture}" for picture in self.pictures]
         found += added
-        # After `--` even a word that begins with a dash is a word; a dash alone would read standard input.
-        return [*found, "--", " -" if self.word == "-" else self.word] if self.action == "trace" else found
+        # After `--` even a word that begins with a dash is a word. But a dash alone would read standard input, and one
+        # like an option would have a remark on the order of options. A blank before it means nothing.
+        word = " " + self.word if self.word.startswith("-") else self.word
+        return [*found, "--", word] if self.action == "trace" else found

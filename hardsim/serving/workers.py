@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import ModuleType
 
 import msgspec
 
 from hardsim.serving.confined import PageAnswer, RequestLimits, Run, answer
+from hardsim.serving.forked import ForkedProcesses
 from hardsim.serving.page_requests import PageRequest
 
 TOGETHER, WAITING = 2, 16
@@ -35,13 +29,10 @@ class Busy(Exception):
 
 
 class Workers:
-    """The processes that answer requests. Each is forked from one process that has imported the `modules` and does
-    nothing else, so it starts at once and knows nothing of other requests."""
+    """The processes that answer requests. Each is forked for one request, so it knows nothing of others."""
 
-    def __init__(self, run: Run, modules: Sequence[str], limits: RequestLimits) -> None:
-        self._run, self._limits = run, limits
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(list(modules))
+    def __init__(self, run: Run, processes: ForkedProcesses, limits: RequestLimits) -> None:
+        self._run, self._limits, self._processes = run, limits, processes
         self._turns = asyncio.Semaphore(TOGETHER)
         self._waiting = 0
 
@@ -63,13 +54,11 @@ class Workers:
             self._waiting -= 1
 
     async def _watched(self, request: PageRequest, folder: str, gone: Callable[[], Awaitable[bool]]) -> PageAnswer:
-        receiver, sender = self._context.Pipe(duplex=False)
+        receiver, sender = self._processes.context.Pipe(duplex=False)
         limits = replace(self._limits, seconds=self._limits.seconds * request.patience)
         given = sender, self._run, request.arguments, folder, request.pictures, limits
-        process = self._context.Process(target=answer, args=given, daemon=True)
         with receiver:
-            with _without_main():
-                process.start()
+            process = self._processes.start(answer, *given, daemon=True)
             sender.close()  # else the end of the process would not end the pipe
             try:
                 return await _received(receiver, process.is_alive, gone, limits)
@@ -103,24 +92,3 @@ async def _received(
 
 def _stopped(reason: str) -> PageAnswer:
     return PageAnswer(None, msgspec.Raw(b"null"), "", "", {}, reason)
-
-
-def started() -> None:
-    """Start the process from which the others are forked, so that it imports while the page is opened."""
-    os.environ["PYTHONSAFEPATH"] = "1"  # it imports nothing from the directory in which the command was given
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it inherits that: Ctrl-C while it imports is the server's
-    try:
-        with _without_main():
-            forkserver.ensure_running()
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Hide the main program, which new processes would otherwise run again under another name."""
-    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -85,8 +86,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False, languages: bool = Fa
             continue
         found = files_in(path, suffixes)
         if not found:
-            message = f"{path} has no *{', *'.join(suffixes[:-1])} or *{suffixes[-1]} file"
-            raise _not_a_network(path, message, "Name the files one by one.")
+            raise _not_a_network(path, f"{path} has no {_patterns('or', suffixes)} file", "Name the files one by one.")
         result.extend(found)
     return result
 
@@ -130,8 +130,20 @@ def left_out_of(paths: Sequence[str]) -> str | None:
         found += [str(Path(folder, name)) for name in sorted(names_in(folder)) if name not in read and name[0] != "."]
     if not found:
         return None
-    *some, last = SUFFIXES + LANGUAGES
-    return f"not compared: {enumerated(found)}; a directory stands for its *{', *'.join(some)} and *{last} files"
+    which = _patterns("and", SUFFIXES + LANGUAGES)
+    return f"not compared: {enumerated(found)}; a directory stands for its {which} files"
+
+
+def _patterns(last: str, suffixes: tuple[str, ...]) -> str:
+    """Return patterns of names with some suffixes, with a word before the last one."""
+    return f"*{', *'.join(suffixes[:-1])} {last} *{suffixes[-1]}"
+
+
+def links_out_of(folder: str, names: Iterable[str]) -> list[str]:
+    """Return those of the files of a directory that are links to files outside of it. Who can put a file into the
+    directory could otherwise have any file of the reader quoted in a report."""
+    root = Path(os.path.realpath(folder))
+    return [name for name in names if os.path.islink(name) and root not in Path(os.path.realpath(name)).parents]
 
 
 def _unread_file_among(folder: str, names: Iterable[str]) -> str:

@@ -140,7 +140,7 @@ class ModelFacts(Record):
     weighting: Annotated[str, one_of(*(one.value for one in SoftWeighting))] = "softmax"
     """The function that makes attention weights of scores."""
     rounding: str | None = None
-    """The rounding after each sublayer, such as floor:8; null: nothing is rounded."""
+    """The rounding after each sublayer, as --rounding names it, such as floor:8; null: nothing is rounded."""
     bos: bool = False
     """True if there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from hardsim.compiling.from_ltl.rounded import rounding_text
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.hard.exact import ExactModel, HardTrace
@@ -421,7 +422,7 @@ class Subject(Target):
             single_head=self.single_head,
             counting=self.counting,
             weighting=program.weighting.value,
-            rounding=None if program.rounding is None else str(program.rounding),
+            rounding=rounding_text(program),
             bos=program.bos,
             specified=self.specified,
             given=self.given,

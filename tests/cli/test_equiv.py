@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -355,6 +356,46 @@ def test_a_directory_stands_for_expressions_and_automata_too(hardsim: Cli, tmp_p
     solution = written(tmp_path / "solution.ltl", "alphabet: a b\na | b\n")
     found = hardsim("equiv", solution, tmp_path / "handed", "--format", "csv").exits(1)
     assert [line.split(",")[4] for line in found.out.splitlines()[1:]] == ["REFUTED", "PROVED", "PROVED", "PROVED"]
+
+
+def test_a_link_out_of_a_directory_is_not_followed(hardsim: Cli, tmp_path: Path) -> None:
+    """Else a submission could have any file of the teacher quoted in the page."""
+    folder, secret = tmp_path / "class", written(tmp_path / "secret", "root:*:0\n")
+    folder.mkdir()
+    solution = written(tmp_path / "solution.ltl", "alphabet: a b\nO a\n")
+    written(folder / "anna.ltl", "alphabet: a b\nO a\n")
+    (folder / "link.ltl").symlink_to(folder / "anna.ltl")
+    (folder / "shadow.ltl").symlink_to(secret)
+    (folder / "up.re").symlink_to(f"../{folder.name}/../secret")
+    page = tmp_path / "grades.html"
+    for files in ([solution, folder], [folder / "anna.ltl", folder]):
+        found = hardsim("equiv", *files, "--html", page, "--json", tmp_path / "out.json").exits(2)
+        for link in ("shadow.ltl", "up.re"):
+            found.says(f"{folder}/{link} is a link to a file outside of {folder}, so it was not read")
+        everything = found.err + found.out + page.read_text(encoding="utf-8")
+        assert "root:" not in everything + (tmp_path / "out.json").read_text(encoding="utf-8")
+        assert f"{folder}/link.ltl" in everything
+    hardsim("classify", folder).exits(2).says("shadow.ltl is a link to a file outside of")
+    # Who names a link means it.
+    hardsim("equiv", solution, folder / "shadow.ltl").refused("root:*:0")
+
+
+@pytest.mark.parametrize("first", "=+-@")
+def test_no_cell_is_a_formula_of_a_spreadsheet(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Names of files and words may begin as one; numbers are left as they are."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "solution.ltl", f"alphabet: a {first}\nO a\n")
+    for name, text in ((f"{first}1+1.ltl", "false"), (f'{first}HYPERLINK("x").ltl', "O ("), ("plain.ltl", "true")):
+        written(tmp_path / name, f"alphabet: a {first}\n{text}\n")
+    names = sorted(path.name for path in tmp_path.iterdir() if path.name != "solution.ltl")
+    found = hardsim("equiv", "solution.ltl", "--format", "csv", "--", *names).exits(1)
+    rows = [*csv.DictReader(io.StringIO(found.out))]
+    assert {row["input"].removeprefix("'") for row in rows} == {*names}
+    assert [cell for row in rows for cell in row.values() if cell.startswith(first)] == []
+    assert {row["word"] for row in rows} == {"", "a", f"'{first}"}
+    assert {row["exit_code"] for row in rows} == {"1", "2"}
 
 
 def test_what_a_directory_has_besides_languages_is_named(hardsim: Cli, tmp_path: Path) -> None:

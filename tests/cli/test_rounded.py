@@ -31,6 +31,15 @@ def test_a_certificate_is_about_the_network_with_its_rounding(hardsim: Cli, tmp_
     hardsim("verify", path, "--model", model).exits(1).says("INVALID").says("differs from that of")
 
 
+@pytest.mark.parametrize("typed", ["floor:8", "floor:1", "nearest:3", "biased:1", "biased:8"])
+def test_a_report_names_the_rounding_as_it_is_typed(hardsim: Cli, typed: str) -> None:
+    """Another option would give another network."""
+    for command in ("check", "prove", "show"):
+        found = hardsim(command, *TEXT, "--rounding", typed, *["--max-n", "2"] * (command != "show"), "--json", "-")
+        assert found.json["results"][0]["model"]["rounding"] == typed
+    hardsim("check", *TEXT, "--rounding", typed, "--max-n", "2").prints(f"rounding {typed}")
+
+
 def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: Cli) -> None:
     found = hardsim("check", *ONE, "--rounding", "nearest:2", "--max-n", "3")
     text = " ".join(found.exits(1, "REFUTED").out.split())

@@ -14,8 +14,11 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -27,8 +30,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from hardsim.cli import watch
-from hardsim.cli.watch_view import cropped
-from hardsim.options.table import Request
+from hardsim.cli.watch_view import CheckOutput, cropped
+from hardsim.options.table import ALIKE, OPTIONS, Request
+from hardsim.serving.forked import ForkedProcesses
 from tests.cli.conftest import COMMAND, Cli, written
 from tests.support.clusters import PATIENCE
 from tests.support.documents import VALIDATOR
@@ -206,6 +210,22 @@ def test_a_terminal_has_one_screen(tmp_path: Path) -> None:
         os.close(parent)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
+def test_checks_go_on_if_the_process_from_which_they_are_forked_is_killed(
+    tmp_path: Path, watching: Callable[..., Watching]
+) -> None:
+    path = written(tmp_path / "x.ltl", RIGHT)
+    running = watching("x.ltl", "--max-n", "2", "--json", "-")
+    assert verdicts(running.document()) == ["PROVED"]
+    pid = running.process.pid
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
+        os.kill(int(child), signal.SIGKILL)
+    written(path, BROKEN)
+    assert running.document()["exit_code"] == 2
+    running.end()
+
+
 # ---- in this process ----
 
 
@@ -213,7 +233,6 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     hardsim("watch").refused("nothing to watch: give a file", "hardsim watch mine.ltl")
     hardsim("watch", tmp_path / "x.ltl").refused("x.ltl: no such file")
     hardsim("watch", tmp_path).refused("has no *.ltl")
-    hardsim("watch", "-e", "O a").refused("no such option: -e")
     path = written(tmp_path / "x.ltl", RIGHT)
     hardsim("watch", path, "--against", tmp_path / "y.re").refused("y.re: no such file")
     hardsim("watch", path, "--regime", "every").refused("unknown regime")
@@ -227,6 +246,78 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     hardsim("watch", path).refused("hardsim watch needs watchfiles, which is not installed", "pip install '.[watch]'")
 
 
+@dataclass
+class Shown:
+    """A view that keeps what it shows."""
+
+    outputs: list[CheckOutput] = field(default_factory=list)
+
+    def begin(self, number: int, changed: str, step: str) -> None:
+        pass
+
+    def show(self, done: CheckOutput, following: str) -> None:
+        self.outputs.append(done)
+
+
+class Ending(ForkedProcesses):
+    """Processes that are killed, or end in another way, before they have a result."""
+
+    def __init__(self, run: Callable[..., object], *given: object) -> None:
+        super().__init__(())
+        self._run, self._given = run, given
+
+    def start(self, run: Callable[..., object], *given: object, daemon: bool) -> BaseProcess:
+        return super().start(self._run, *self._given, daemon=daemon)
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "message"),
+    [
+        ((os.abort,), -signal.SIGABRT, "error: the check was ended by signal 6\n"),
+        ((signal.raise_signal, signal.SIGKILL), -signal.SIGKILL, "error: the check was ended by signal 9\n"),
+        ((signal.raise_signal, signal.SIGXCPU), -signal.SIGXCPU, "error: the check was ended by signal 24\n"),
+        ((sys.exit, 4), 4, ""),
+    ],
+    ids=["crash", "memory", "time", "defect"],
+)
+def test_a_check_that_is_ended_ends_nothing_else(tmp_path: Path, end: tuple[Any, ...], code: int, message: str) -> None:
+    """Its end is shown, and the next save begins another check."""
+    path, view = written(tmp_path / "x.ltl", RIGHT), Shown()
+    files = watch.WatchedFiles(Request(files=[str(path)]))
+    checks = watch.CheckRuns(files, [("", ["check", str(path)])], view, Ending(*end))
+    with closing(checks):
+        for number in (1, 2):
+            written(path, RIGHT * number)
+            limit = time.monotonic() + PATIENCE
+            while len(view.outputs) < number and time.monotonic() < limit:
+                checks.look(True)
+                time.sleep(0.01)
+    assert view.outputs == [CheckOutput(1, code, "", message), CheckOutput(2, code, "", message)]
+
+
+WRONG_OPTIONS = (
+    ("--require", "x"), ("--distribution", "uniform"), ("--scheduler", "x"), ("--backend", "x"), ("--beta", "0"),
+    ("--alphabet", "a", "--props", "p"), ("--json", "-", "--format", "text"), ("--data", "x.tsv", "--against", "x.ltl"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS, ids=" ".join)
+def test_an_option_that_no_check_can_have_ends_watch(hardsim: Cli, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """It says what `check` says of it, once."""
+    path = written(tmp_path / "x.ltl", RIGHT)
+    found = hardsim("watch", path, *options).refused("error: ")
+    assert found.err == hardsim("check", path, *options).err
+
+
+def test_an_option_of_check_alone_says_what_to_do_instead(hardsim: Cli) -> None:
+    other, left_out = ALIKE["watch"]
+    for name, text in left_out.items():
+        for typed in OPTIONS[name].names:
+            hardsim("watch", typed).refused(f"no such option: {typed}\n{text}\n").unsaid("did you mean")
+            assert typed in text
+    assert (other, [*left_out]) == ("check", ["expression", "pin", "resume"])
+
+
 def test_the_start_does_not_wait_for_the_library() -> None:
     code = (
         "import sys, hardsim.cli.app; hardsim.cli.app.run(['watch', '--help']); assert 'watchfiles' not in sys.modules"
@@ -238,8 +329,8 @@ def test_the_start_does_not_wait_for_the_library() -> None:
 def test_steps_are_command_lines_of_check() -> None:
     def options(request: Request, screen: bool) -> list[str]:
         found = watch.steps(request, screen)
-        assert all(command[:5] == [sys.executable, "-P", "-m", "hardsim", "check"] for _, command in found)
-        return [" ".join(command[5:]) for _, command in found]
+        assert all(arguments[0] == "check" for _, arguments in found)
+        return [" ".join(arguments[1:]) for _, arguments in found]
 
     plain = Request(files=["x.ltl", "-y.ltl"])
     assert options(plain, screen=False) == ["-- x.ltl -y.ltl"]
@@ -270,9 +361,9 @@ def test_a_check_takes_the_options_of_watch(hardsim: Cli, tmp_path: Path, monkey
     request = Request(
         files=["x.ltl"], max_n=2, tables=False, quiet=True, written=frozenset({"max_n", "tables", "quiet"})
     )
-    ((_, command),) = watch.steps(request, screen=False)
+    ((_, arguments),) = watch.steps(request, screen=False)
     monkeypatch.chdir(tmp_path)
-    found = hardsim(*command[4:]).exits(0, "PROVED")
+    found = hardsim(*arguments).exits(0, "PROVED")
     assert found == hardsim("check", "x.ltl", "--max-n", "2", "--no-tables", "-q")
 
 

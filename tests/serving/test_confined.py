@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from hardsim.cli.serve import answering
 from hardsim.serving.confined import PageAnswer, RequestLimits, Run
+from hardsim.serving.forked import ForkedProcesses
 from hardsim.serving.page_requests import PageRequest
 from hardsim.serving.workers import WAITING, Busy, Workers
+from tests.support.clusters import PATIENCE
 
 REQUEST = PageRequest("show", "ltl", "a\n")
 
@@ -29,7 +32,7 @@ async def has_left() -> bool:
 
 def answered(run: Run, limits: RequestLimits) -> PageAnswer:
     """Return the answer of a function that is run as a request."""
-    return asyncio.run(Workers(run, (), limits).answer(REQUEST, stays))
+    return asyncio.run(Workers(run, ForkedProcesses(()), limits).answer(REQUEST, stays))
 
 
 def outcome(attempt: Callable[[], object]) -> str:
@@ -102,6 +105,46 @@ def test_a_request_that_needs_too_much_memory_is_ended() -> None:
     assert (found.code, found.stopped) == (None, "The request needed more than 1,024 MiB of memory.")
 
 
+def show_too_much(arguments: list[str]) -> int:
+    """Run a command that needs more memory than there is."""
+    from hardsim.cli import show
+
+    vars(show)["command"] = lambda request: use_memory(arguments)
+    return answering(arguments)
+
+
+def test_a_command_that_needs_too_much_memory_has_met_the_limit_and_has_no_defect() -> None:
+    found = answered(show_too_much, RequestLimits(seconds=60, memory=1 << 30))
+    assert (found.code, found.messages) == (None, "")
+    assert found.stopped == "The request needed more than 1,024 MiB of memory."
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process is at work: one that has ended may wait for somebody to ask how."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
+def test_a_process_ends_with_the_one_that_asked_for_it() -> None:
+    """Even if that is killed, so that it can end nothing itself."""
+    code = (
+        "import time; from hardsim.serving.forked import ForkedProcesses\n"
+        "print(ForkedProcesses(()).start(time.sleep, 600, daemon=False).pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout is not None
+        pid = int(asking.stdout.readline())
+        assert is_running(pid)
+        asking.kill()
+    end = time.monotonic() + PATIENCE
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not is_running(pid)
+
+
 def write_much(arguments: list[str]) -> int:
     Path("document.json").write_bytes(b"0" * (1 << 17))
     return 0
@@ -128,11 +171,11 @@ def test_large_files_and_answers_are_refused() -> None:
 
 def test_a_request_that_nobody_waits_for_is_killed_and_too_many_are_refused() -> None:
     async def many() -> list[object]:
-        workers = Workers(sleep, (), RequestLimits(seconds=0.2))
+        workers = Workers(sleep, ForkedProcesses(()), RequestLimits(seconds=0.2))
         waiting = (workers.answer(REQUEST, stays) for _ in range(WAITING + 1))
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     started = time.monotonic()
-    asyncio.run(Workers(sleep, (), RequestLimits(seconds=600)).answer(REQUEST, has_left))
+    asyncio.run(Workers(sleep, ForkedProcesses(()), RequestLimits(seconds=600)).answer(REQUEST, has_left))
     assert time.monotonic() < started + 300
     assert [type(one) for one in asyncio.run(many())] == [PageAnswer] * WAITING + [Busy]

@@ -121,6 +121,27 @@ class TestPage:
         assert tab.run("document.querySelector('#trace img').alt").startswith("Attention weights on b")
         assert tab.run(FITS)
 
+    @pytest.mark.parametrize("text", ["a", "a | b & !a", "MOD(2,1)", "true"])
+    def test_a_text_without_heads(self, tab: Tab, server: Server, text: str) -> None:
+        """A word has its answers, and no picture."""
+        tab.open(server.url)
+        tab.wait(QUIET)
+        retype(tab, f"alphabet: a b\n{text}\n")
+        tab.wait(f"document.querySelector('#words .word') && {QUIET}")
+        tab.run("document.querySelector('#words .word').click()")
+        tab.wait("document.querySelector('#trace .body p')")
+        said = texts(tab, "#trace .body p")
+        assert said[0].startswith("the text accepts; hard attention accepts; softmax accepts")
+        assert said[1:] == ["This network has no attention heads: there is nothing to draw."]
+        assert tab.run("document.querySelector('#trace .messages').hidden")
+        assert tab.run("document.querySelector('#trace button:nth-of-type(2)').disabled")
+
+    def test_an_open_answer_has_its_number(self, tab: Tab, server: Server) -> None:
+        tab.open(f"{server.url}#suffix=ltl&max_n=3&regime=none&word=bca&text=alphabet%3A+a+b+c%0Aa+S+b")
+        tab.wait("document.querySelector('#trace img')?.naturalWidth > 0")
+        assert "softmax undecided (output 0.163, neither 0 nor 1)" in texts(tab, "#trace .body p")[0]
+        assert texts(tab, "#trace .messages") == ["typed.ltl: the answers on this word differ\n"]
+
     def test_the_smallest_beta(self, tab: Tab, server: Server, hardsim: Cli, tmp_path: Path) -> None:
         tab.open(f"{server.url}#suffix=ltl&max_n=1&text=alphabet%3A+a+b+c%0Aa+S+b")
         tab.wait(QUIET)

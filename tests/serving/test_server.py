@@ -238,6 +238,32 @@ def test_an_error_has_its_place(server: Server) -> None:
 
 # ---- what a request may do ----
 
+
+def test_what_is_said_can_be_done_on_the_page(server: Server) -> None:
+    """The user typed no command line: its usage, its order and its files are not what was wrong."""
+    wrong = server.run("show", beta="-1")
+    assert (wrong["code"], "Usage" in wrong["messages"]) == (2, False)
+    assert wrong["remarks"] == f"{wrong['messages']}On this page: --beta is the field 'beta'.\n"
+    alike = "alphabet: - h e l p\nO h\n"
+    assert "--" not in server.run("trace", alike, word="--help")["messages"]
+    differing = server.run("trace", regime="none", word="bca")
+    assert "picture" in differing["messages"]
+    assert differing["remarks"] == "typed.ltl: the answers on this word differ\n"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [("ltl", "alphabet: a b\na\n"), ("ltl", "alphabet: a b\nMOD(2,1)\n"), ("cr", 'alphabet: a b\nx = "a"\n')],
+)
+def test_a_text_without_heads_has_its_answers(server: Server, suffix: str, text: str) -> None:
+    assert server.run("show", text, suffix)["document"]["results"][0]["model"]["heads"] == 0
+    found = server.run("trace", text, suffix, word="ba", picture="")
+    assert (found["code"], found["messages"], found["pictures"]) == (0, "", {})
+    answers = found["document"]["results"][0]["answers"]
+    assert [answers[who] for who in ("oracle", "hard", "soft")] == [not text.endswith(",1)\n")] * 3
+    assert found["command"] == f"hardsim trace typed.{suffix} -- ba"
+
+
 HOSTILE = [
     "language: @/etc/passwd",
     "alphabet: a b\nlanguage: @/etc/passwd\n",

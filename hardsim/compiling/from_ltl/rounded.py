@@ -50,15 +50,22 @@ ROUNDED_DOWN = RoundedMeans(Rounding(RoundingMode.FLOOR, 8))
 """The default of regime `rounded`."""
 
 
+def rounding_text(program: Program) -> str | None:
+    """Return how a compiled program rounds, as `--rounding` names it; None for programs without rounding."""
+    rounding = program.rounding
+    if rounding is None:
+        return None
+    forms = [dict(form.terms) for head in program.heads for _, form in head.values]
+    # Half a unit alone makes the constant that a head reads a fraction.
+    biased = any(form.get(ONE, 0).denominator > 1 for form in forms)
+    return f"biased:{rounding.bits}" if biased else str(rounding)
+
+
 def rounding_of(program: Program) -> str | None:
     """Return the option that chose the rounding of a compiled program; None for the default and for programs without
     rounding."""
-    rounding = program.rounding
-    forms = [dict(form.terms) for head in program.heads for _, form in head.values]
-    # Half a unit alone makes the constant that a head reads a fraction.
-    if any(form.get(ONE, 0).denominator > 1 for form in forms) and rounding is not None:
-        return f"biased:{rounding.bits}"
-    return None if rounding in (None, ROUNDED_DOWN.rounding) else str(rounding)
+    text = rounding_text(program)
+    return None if text == str(ROUNDED_DOWN.rounding) else text
 
 
 def lower_rounded(core: Core, rounded: RoundedMeans) -> Program:

@@ -50,6 +50,8 @@ _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
 _PREDICATE = re.compile(r"pred\s+(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*=(?!=)\s*(?P<body>.*?)\s*(?://.*)?$")
 _OF_PAPERS = re.compile(r"\w+\s*\(\s*\w+\s*\)\s*:?=")
+_NO_COMMENT = re.compile(r"#\s*import\b|#\s*[\"'(\[]|#\S.*[<>=]")
+"""The beginning of an import, or of a count: of something in quotes or brackets, or of a name, with a comparison."""
 _NUMBERED = re.compile(r"\(?\d+[.):]?\s+\S|(let|def|return)\s+\w")
 _SIGNED = re.compile(r"[^\W\d][^\s:=]*(?=\s*:=)")
 _LINE = re.compile(r'(?P<name>\w+)\s*:?=(?!=)\s*(?P<body>(?:"[^"\s]+(?:[ ]+[^"\s]+)*"|(?!//).)*)')
@@ -211,7 +213,7 @@ class CraspLayout(Layout):
             self._take(Span(start, line.end))
 
     def _require_readable(self, line: Span, text: str) -> None:
-        if not re.match(r"#\s*import\b", text):  # `#` begins an import here, no comment
+        if not _NO_COMMENT.match(text):
             super()._require_readable(line, text)
 
     def _finish(self) -> None:
@@ -233,6 +235,8 @@ class CraspLayout(Layout):
                 hint = "remove the line number or the word before the name"
             elif signed := _SIGNED.match(text):
                 hint = f"{signed[0]} is not a name: a name is a letter, then letters, digits and underscores"
+            if text[0] in "#\"'":
+                hint = "an expression needs a name before it, as in NAME = EXPR"
             if _OF_PAPERS.match(text):
                 hint = 'write names without (i); Q_a(i) in papers is written "a"'
             raise self.error(span, "this line is not a definition", expected, hint)

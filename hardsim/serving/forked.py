@@ -1,0 +1,82 @@
+"""Processes that start at once: each is forked from one process that has imported what they need and does nothing else
+(the fork server of multiprocessing). Where there is none, as on Windows, each process imports it anew.
+
+A process ends with the one that asked for it, also if that is killed: then nobody waits for an answer.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
+from types import ModuleType
+from typing import Any
+
+METHOD = "forkserver"
+
+
+class ForkedProcesses:
+    """Processes forked from one that has imported `modules`."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        known = METHOD in multiprocessing.get_all_start_methods()
+        self.context: Any = multiprocessing.get_context(METHOD if known else "spawn")
+        if known:
+            self.context.set_forkserver_preload(list(modules))
+
+    def warm(self) -> None:
+        """Start the process from which the others are forked, so that its imports are done before the first of them."""
+        if self.context.get_start_method() != METHOD:
+            return
+        from multiprocessing import forkserver
+
+        os.environ["PYTHONSAFEPATH"] = "1"  # it imports nothing from the directory in which the command was given
+        # It inherits this: Ctrl-C is for the process that asks, which then ends the others.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            with _without_main():
+                forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def start(self, run: Callable[..., object], *given: object, daemon: bool) -> BaseProcess:
+        """Start a process that calls `run`; a `daemon` has no processes of its own. Raises OSError if none can be
+        started."""
+        process: BaseProcess = self.context.Process(target=run_and_end, args=(run, *given), daemon=daemon)
+        self.warm()  # again if the first process was killed, which is then the only one that is
+        with _without_main():
+            try:
+                process.start()
+            except EOFError:
+                raise OSError("the process from which others are forked has ended") from None
+        return process
+
+
+def run_and_end(run: Callable[..., object], *given: object) -> None:
+    """Call a function in a process, which ends at once if the process that asked for it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+    run(*given)
+
+
+def _end_after(sentinel: int) -> None:
+    with suppress(OSError):
+        connection.wait([sentinel])
+        os._exit(1)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main program, which new processes would otherwise run again under another name."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
