@@ -257,7 +257,7 @@ class Request:
     exponential: str | None = option(
         "--exponential FORMAT", also=ASKING, values=EXPONENTIALS, kind=one_of(EXPONENTIALS)
     )("""
-        Rounding of softmax's exponentials, in regime rounded: fixed:8, fp16, bf16, fp32 or fp64.""")
+        Format to which softmax rounds exponentials: fixed:8, fp16, bf16, fp32 or fp64 (default regime: rounded).""")
     rounding: Any = option("--rounding MODE:P", also=ASKING, kind=kinds.ROUNDING)("""
         Rounding to multiples of 2^-P after each sublayer, in regime rounded: floor:P (down; the default is floor:8),
         nearest:P, or biased:P (to the nearest, with half a unit subtracted before).""")
@@ -480,16 +480,15 @@ class Request:
         regimes = EVERY if self.regime == ALL else (self.regime,)
         if self.regime == ALL and self.weighting == GEOMETRIC.name:
             regimes = (GEOMETRIC.name,)
-        plain = None if self.weighting is None else SoftWeighting(self.weighting)
-        rounds = plain if self.exponential is None else SoftWeighting(f"{SoftWeighting.SOFTMAX}:{self.exponential}")
+        weighting = None if self.weighting is None else SoftWeighting(self.weighting)
         if self.exponential is not None and self.weighting not in (None, SoftWeighting.SOFTMAX):
             message = f"--exponential {self.exponential} rounds the exponentials of softmax, not {self.weighting}"
             raise InputError(message, "Leave out one of --exponential and --weighting.")
+        if self.exponential is not None:
+            weighting = SoftWeighting(f"{SoftWeighting.SOFTMAX}:{self.exponential}")
 
         def of(regime: str | None) -> ModelOptions:
-            # Of all regimes, only `rounded` rounds.
-            own = self.regime != ALL or regime == ROUNDED.name
-            weighting, rounding = (rounds, self.rounding) if own else (plain, None)
+            rounding = self.rounding if self.regime != ALL or regime == ROUNDED.name else None
             return ModelOptions(regime, self.beta, tau, at, self.single_head, method, self.epsilon, weighting, rounding)
 
         return [of(regime) for regime in regimes]
@@ -533,7 +532,6 @@ class Request:
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,
-            "--exponential": self.exponential is not None,
             "--rounding": self.rounding is not None,
         }
         named = ", ".join(name for name, applies in given_options.items() if applies)

@@ -29,16 +29,21 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.reals import exponential, lower
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Kind, Program
-from hardsim.program.regimes import GEOMETRIC, LAYER_NORM, MEANS, REGIMES, STEPS, regime_with
+from hardsim.program.regimes import (
+    GEOMETRIC,
+    LAYER_NORM,
+    MEANS,
+    REGIMES,
+    ROUNDED_EXPONENTIALS,
+    STEPS,
+    Regime,
+    regime_with,
+)
 from hardsim.theory import lemmas
 from hardsim.theory.lemmas import NumberContext
 
 DEFAULT_BETA = Fraction(4)
 """The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
-SPARSEMAX_BETA = Fraction(2)
-"""The least beta with which sparsemax is exact in every regime but `none`, where no constant is enough."""
-
-
 GEOMETRIC_BETA = Fraction(1)
 """The beta of geometric attention, whose temperature has all of the sharpness."""
 ALWAYS = Affine.constant(1)
@@ -129,7 +134,7 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     temperature, or if tau depends on a variable that the regime does not have."""
     weighting = program.weighting
     regime = regime_with(program.regime, weighting)
-    default = default_beta(weighting)
+    default = default_beta(weighting, regime)
     if beta is not None and regime in MEANS:
         message = f"heads of regime '{regime.name}' have no scores, so --beta does not apply"
         limit = "--norm-epsilon is the number" if regime is LAYER_NORM else "--rounding is the option"
@@ -153,13 +158,12 @@ def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = N
     return Budget(beta or default, tau or own, fixed=beta is not None, weighting=weighting)
 
 
-def default_beta(weighting: SoftWeighting) -> Fraction:
-    """Return the default beta of a weighting. With rounded exponentials it is the least integer at which a head whose
-    scores are 0 and 1 has exactly the hard weights."""
-    if weighting.exponentials is not None:
-        return Fraction(weighting.exponentials.cutoff)
-    others = {SoftWeighting.SPARSEMAX: SPARSEMAX_BETA, SoftWeighting.GEOMETRIC: GEOMETRIC_BETA}
-    return others.get(weighting, DEFAULT_BETA)
+def default_beta(weighting: SoftWeighting, regime: Regime) -> Fraction:
+    """Return the default beta of a weighting in a regime. With a cutoff it is the least one with which weights are
+    exactly the hard ones: logits fall by beta/2 a position. In regime `rounded` only heads with scores 0 and 1 are."""
+    if weighting.cutoff is not None:
+        return Fraction(weighting.cutoff * (1 if regime is ROUNDED_EXPONENTIALS else 2))
+    return GEOMETRIC_BETA if weighting is SoftWeighting.GEOMETRIC else DEFAULT_BETA
 
 
 @lru_cache(maxsize=1024)

@@ -33,7 +33,7 @@ from hardsim.proving.formula_certificate import accepted, function_text, head_js
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.targets.subject import Subject
 from hardsim.verify.arithmetic import require
-from hardsim.verify.program_sections import PROGRAM_CLAIM, PROGRAM_VERSION, SPARSE_CLAIM
+from hardsim.verify.program_sections import PROGRAM_VERSION, program_claim
 from hardsim.verify.programs import ProgramChecker
 from hardsim.verify.sections import FORMAT
 from hardsim.version import __version__
@@ -59,7 +59,7 @@ def program_certificate(result: ProofResult) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "schema_version": PROGRAM_VERSION,
-            "claim": PROGRAM_CLAIM if subject.program.weighting is SoftWeighting.SOFTMAX else SPARSE_CLAIM,
+            "claim": program_claim(subject.program.weighting.value),
             "lengths": [*lengths],
             "start": start,
             "temperature": _temperature(subject, argument, lengths.values()),

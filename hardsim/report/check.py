@@ -529,7 +529,7 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
         )
     if model.regime is None:
         return None
-    if model.regime == "none" or ":" in model.weighting:
+    if model.regime in ("none", "rounded"):
         if stored:
             return (
                 f"Next: compile the formula again with {larger_beta(model)}, or in another regime (proved right at "

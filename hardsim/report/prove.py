@@ -56,11 +56,12 @@ PROGRAM_METHOD = (
 )
 """Text printed above every argument about a program, with formulas between backquotes."""
 EXACT_METHOD = (
-    "Every length: `n` is the length with its padding. Sparsemax has exactly the weights of hard attention in a row "
-    "whose gap is at least the temperature, ties included, so no layer has an error. Lengths below `N0` were checked "
-    "one by one, at the same temperature."
+    "Every length: `n` is the length with its padding. The weights of a row are exactly those of hard attention if its "
+    "gap over the temperature is at least the cutoff of the weighting (1 for sparsemax; else where exponentials are "
+    "rounded to 0), ties included, so no layer has an error. Lengths below `N0` were checked one by one, at the same "
+    "temperature."
 )
-"""Text printed above an argument about sparsemax in place of the others."""
+"""Text printed above an argument about a weighting with a cutoff in place of the others."""
 TIES_METHOD = "Weights of a head are off by `eta/tau` more where several positions may have its largest score."
 """Text added if an argument has heads with ties and errors before them."""
 POWERS_METHOD = (

@@ -61,14 +61,14 @@ def regime_of(options: ModelOptions) -> Regime:
     exponentials = options.weighting is not None and options.weighting.exponentials is not None
     default = ROUNDED.name if options.rounding or exponentials else default
     regime = regime_named(options.regime or default)
-    if exponentials and (options.rounding is not None or regime is not ROUNDED):
-        message = f"--exponential does not fit {'--rounding' if options.rounding else f'--regime {regime.name}'}"
-        hint = f"Leave out one of them: regime '{ROUNDED.name}' rounds exponentials, or the stream."
-        raise InputError(message, hint)
+    if exponentials and options.rounding is not None:
+        message = "--exponential does not fit --rounding, whose heads take means, without exponentials"
+        raise InputError(message, f"Leave out one of them: regime '{ROUNDED.name}' rounds exponentials, or the stream.")
     own = regime.weighting is SoftWeighting.GEOMETRIC
     if options.weighting is not None and own != (options.weighting is SoftWeighting.GEOMETRIC):
-        message = f"--weighting {options.weighting} does not fit regime '{regime.name}'"
-        what = "--weighting" if own else "--regime"
+        option = "--exponential" if exponentials else f"--weighting {options.weighting}"
+        message = f"{option} does not fit regime '{regime.name}'"
+        what = option.partition(" ")[0] if own else "--regime"
         raise InputError(message, f"Leave out {what}: geometric attention has a regime of its own, '{GEOMETRIC.name}'.")
     if options.rounding is not None and regime is not ROUNDED:
         message = f"--rounding does not fit regime '{regime.name}', which rounds nothing"

@@ -76,7 +76,7 @@ def relabelled(
     if program.weighting is SoftWeighting.GEOMETRIC:
         names = [GEOMETRIC.name]
     if program.weighting.exponentials:
-        names = [ROUNDED.name]
+        names = sorted([*names, ROUNDED.name], key=lambda name: name != stated)
     if program.rounding is not None:
         # The file does not say if heads subtract half a unit: both constructions are compared.
         names = [ROUNDED.name] * 2

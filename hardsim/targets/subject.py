@@ -302,8 +302,6 @@ class Subject(Target):
         suffice to compare softmax with it."""
         if self.program.weighting is SoftWeighting.GEOMETRIC:
             return NoProof("geometric attention is proved for formulas, and for models that were compiled from one")
-        if self.program.weighting.exponentials:
-            return NoProof("rounded exponentials are proved for formulas, and for models that were compiled from one")
         try:
             found = law_of(self.program)
         except NotProved as failure:

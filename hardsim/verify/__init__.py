@@ -32,11 +32,10 @@ from hardsim.verify.external.sections import (
 from hardsim.verify.normed import NORMED_CERTIFICATE, NORMED_SECTIONS, NORMED_VERSION, NormedChecker
 from hardsim.verify.program_sections import (
     PROGRAM_CERTIFICATE,
-    PROGRAM_CLAIM,
     PROGRAM_SECTIONS,
     PROGRAM_VERSIONS,
-    SPARSE_CLAIM,
     as_written_now,
+    program_claim,
 )
 from hardsim.verify.rounded import ROUNDED_CERTIFICATE, ROUNDED_SECTIONS, ROUNDED_VERSION, RoundedChecker
 from hardsim.verify.sections import (
@@ -229,7 +228,7 @@ def accept(
 
         return (check_layers if kind is _LAYERS else check_external)(document, shown)
     if of_program(document):
-        claim = SPARSE_CLAIM if document["model"].get("weighting") == "sparsemax" else PROGRAM_CLAIM
+        claim = program_claim(document["model"].get("weighting", "softmax"))
         require(document["claim"] == claim, "claim: it is not the one that is checked")
         from hardsim.verify.programs import ProgramChecker
 

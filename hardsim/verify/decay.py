@@ -35,7 +35,8 @@ e^(-r n) <= L is checked at N0, where r N0 >= s is required, so that its left si
 
 **Sparsemax** has exactly the weights of hard attention in a row if m g >= tau and its scores have no error: with t =
 (top score)/tau - 1/m the m largest weights are 1/m each, and those of the others max(0, score/tau - t) = 0. In all
-other rows its weights are at most 2 away. So where g >= tau in every row there are no errors at all.
+other rows its weights are at most 2 away. So where g >= tau in every row there are no errors at all. With **rounded
+exponentials** that holds if g >= c tau, where e^-c is rounded to 0 (`exponentials`).
 
 **Temperatures.** If 1/tau is not a rational number, or not a function of n, it lies between two of them. Then f g is at
 least the lower one times g, f eta is at most the upper one times eta, and nothing else depends on tau. The lower one
@@ -119,8 +120,8 @@ class Law:
     answers: tuple[str, ...]
     distances: tuple[tuple[int, Value], ...]
     exact: bool
-    sparse: bool = False
-    """True if weights are those of sparsemax."""
+    cutoff: int = 0
+    """Loss, over the temperature, from which on the weighting gives a key no weight; 0 if every key has weight."""
 
 
 def up(x: Rational) -> Decimal:
@@ -269,8 +270,9 @@ class Recursion:
 
     def _row(self, keys: int, maxima: int | None, inverse: Between, gap: Fraction | None, eta: Decimal) -> Decimal:
         self.signs.spend(40)
-        if self.facts.sparse:
-            fine = not eta and (gap is None or gap * (maxima or 1) * inverse[0] >= 1)
+        if self.facts.cutoff:
+            several = maxima or 1 if self.facts.cutoff == 1 else 1  # which only sparsemax is exact sooner for
+            fine = not eta and (gap is None or gap * several * inverse[0] >= self.facts.cutoff)
             return NONE if fine else TWO
         leak, shared = NONE, NONE
         if gap is not None and keys != maxima:
@@ -489,7 +491,7 @@ class Induction:
             power = max([power, *([a] if k else []), *([b] if q else [])])
             if q and k:  # a product of errors is at most one of them
                 self._require(f"the error of head {name}", Fraction(1), errors.power, errors.rate, Fraction(1))
-        if self.facts.sparse:
+        if self.facts.cutoff:
             return self._sparse(head, factor)
         factor = rounded(factor)
         steep, grows = self._one_above(self.steep)
@@ -523,18 +525,18 @@ class Induction:
         return result
 
     def _sparse(self, head: HeadLaw, factor: Fraction) -> list[tuple[Fraction, int, Fraction]]:
-        """Return no error for a head under sparsemax. Raises Rejected if a gap is not known to be at least the
-        temperature, or scores have an error (`factor`)."""
+        """Return no error for a head under a weighting with a cutoff. Raises Rejected if a gap over the temperature is
+        not known to be at least the cutoff, or scores have an error (`factor`)."""
         name = head.head.name
-        require(not factor, f"the scores of head {name} have an error, which sparsemax does not bound")
+        require(not factor, f"the scores of head {name} have an error, for which there is no bound")
         for place in self.facts.places:
             facts = head.rows[place.order]
             single = not isinstance(facts.visible, Ratio) and facts.visible == 1
             require(facts.gaps or facts.equal or single, f"head {name} has rows without a known gap")
             for gap in facts.gaps:
                 found = ratios.lower(of(of(self.sharp) * self.signs.least_of(gap, place)), self.domain)
-                message = f"the gap of head {name} is not known to be at least the temperature"
-                require(found is not None and found >= 1, message)
+                message = f"the gap of head {name} over the temperature is not known to be at least {self.facts.cutoff}"
+                require(found is not None and found >= self.facts.cutoff, message)
         return []
 
     def _grows(self, sharp: Value | None, gap: Value, unit: Value) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hardsim.verify.arithmetic import require
+from hardsim.verify.exponentials import LEAST
 from hardsim.verify.sections import FORMAT, ROW, Shape, integer, keys, many, named, one_of, rational, row, text, truth
 
 PROGRAM_CLAIM = (
@@ -13,8 +14,6 @@ PROGRAM_CLAIM = (
     "on the same side of model.threshold, or n times every output is nearest to the same integer if model.integers, or "
     "every output is the same number if there is neither"
 )
-SPARSE_CLAIM = PROGRAM_CLAIM.replace("softmax", "sparsemax")
-"""The claim about a network whose weighting is sparsemax."""
 PROGRAM_VERSION = 4
 """The version of new certificates of programs."""
 PROGRAM_VERSIONS = (3, PROGRAM_VERSION)
@@ -23,6 +22,11 @@ PROGRAM_SECTIONS = ("claim", "lengths", "start", "temperature", "labels", "model
 MASKS = ("none", "future", "past", "strict-future", "strict-past")
 MOST_POSITIONS = 4096
 """The greatest length that is checked by itself."""
+
+
+def program_claim(weighting: str) -> str:
+    """Return the claim about a network with this weighting."""
+    return PROGRAM_CLAIM.replace("softmax", weighting)
 
 
 def maybe(form: Shape) -> Shape:
@@ -71,7 +75,7 @@ PARTS: dict[str, Shape] = {
 
 def model(data: Any, place: str) -> None:
     """Require a network, whose weighting is stated if it is not softmax."""
-    stated = {"weighting": one_of("sparsemax")} if type(data) is dict and "weighting" in data else {}
+    stated = {"weighting": one_of("sparsemax", *LEAST)} if type(data) is dict and "weighting" in data else {}
     keys(**PARTS, **stated)(data, place)
 
 

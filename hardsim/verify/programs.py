@@ -19,6 +19,7 @@ from typing import Any
 
 from hardsim.verify.arithmetic import MINUTE, Costs, Rational, Rejected, bits, effort, exact, require
 from hardsim.verify.decay import Between, Ends, HeadLaw, Induction, Law, LayerLaw, Recursion, UnitLaw
+from hardsim.verify.exponentials import cutoff_of
 from hardsim.verify.expressions import expression, inverse_of
 from hardsim.verify.program_sections import CHECKED, MOST_POSITIONS
 from hardsim.verify.ratios import Ratio, Value, charged, of
@@ -226,8 +227,8 @@ class ProgramChecker(ShareSigns):
         outputs = tuple(self.model["outputs"])
         exactly_so = self.threshold is None and not self.model["integers"]
         distances = self._distances(claims["answers"])
-        sparse = self.model.get("weighting") == "sparsemax"
-        facts = Law(self.world.places, self.coordinates, layers, outputs, distances, exactly_so, sparse)
+        cutoff = cutoff_of(self.model.get("weighting"))
+        facts = Law(self.world.places, self.coordinates, layers, outputs, distances, exactly_so, cutoff)
         for n in lengths:
             Recursion(self, facts, n, self._inverse(n)).run()
         if start is not None:

@@ -59,9 +59,19 @@ def test_bound_states_the_computed_length(hardsim: Cli, tmp_path: Path) -> None:
         assert (f"from n = {n} on" if n else "rounding leaves no error, at any length") in " ".join(found.split())
 
 
+def test_every_regime_and_programs_have_them(hardsim: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    found = hardsim("prove", *SINCE, *FP16, "--regime", "temperature", "--all-n", "--max-n", "4", "--certificate", path)
+    found.exits(0, "every word of every length", "beta 36")
+    hardsim("verify", path).exits(0, "VALID", "softmax:fp16")
+    model = "formulas/flipflop.ahat.json"
+    hardsim("prove", model, *FP16, "--all-n", "--certificate", path).exits(0, "at the temperature 1/(36*n)")
+    hardsim("verify", path).exits(0, "VALID", "softmax:fp16 answers as hard attention")
+
+
 def test_what_does_not_fit_is_refused_with_the_next_step(hardsim: Cli) -> None:
     hardsim("check", *ONCE, "--exponential", "fp8").exits(2).says("fp8").says("fixed:8")
-    hardsim("check", *ONCE, *FP16, "--regime", "none").exits(2).says("does not fit --regime none")
+    hardsim("check", *ONCE, *FP16, "--regime", "geometric").exits(2).says("does not fit regime 'geometric'")
     hardsim("check", *ONCE, *FP16, "--rounding", "floor:8").exits(2).says("does not fit --rounding")
     hardsim("check", *ONCE, *FP16, "--weighting", "sparsemax").exits(2).says("not sparsemax")
     hardsim("check", "-e", "#L[a] >= #L[b]", "--alphabet", "a b", *FP16).exits(2).says("--rounding floor:8")

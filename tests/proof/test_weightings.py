@@ -229,7 +229,7 @@ def test_altered_certificates_of_programs_are_rejected() -> None:
         return str(verify(document))
 
     assert reason() == "None"
-    assert "is not known to be at least the temperature" in reason(temperature="2/(3*n)")
+    assert "over the temperature is not known to be at least 1" in reason(temperature="2/(3*n)")
     plain = {key: value for key, value in made["model"].items() if key != "weighting"}
     assert reason(model=plain) == "claim: it is not the one that is checked"
     assert "softmax" not in made["claim"]

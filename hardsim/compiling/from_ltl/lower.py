@@ -127,10 +127,10 @@ def _refused_with_counts(core: Core, node: Node, able: Sequence[Regime], regime:
     fitting = ", ".join(one.name for one in able)
     if regime is not GEOMETRIC:
         sides = {count.side for _, count in node.terms} if isinstance(node, AtLeast) else set()
-        means = f", or write --rounding {ROUNDED_DOWN.rounding} in its place" * (sides in ({"L"}, {""}))
+        means = f", or --rounding {ROUNDED_DOWN.rounding} in place of --exponential" * (sides in ({"L"}, {""}))
         return (
             "needs a count, a position or a length, and rounded exponentials have no means and no look-ups",
-            f"Leave out --exponential, for one of the regimes {fitting}{means}.",
+            f"Add --regime, with one of {fitting}{means}.",
         )
     return (
         "needs a count, a position or a length, and geometric attention has no means and no position encodings",

@@ -23,7 +23,8 @@ rate, and for other terms `n^(b - p) e^(-s n)` is at most its value at N0, if it
 inequality has the form `F n^s e^(-r n) <= M`: its left side falls where n r >= s, so it is checked at such an N0
 and holds ever after.
 
-Sparsemax has no errors at all where `f g >= 1` in every row (`run.sparsemax`), so that the temperature may be the gap
+Sparsemax has no errors at all where `f g >= 1` in every row (`run.sparsemax`), and softmax with rounded exponentials
+where `f g` is at least the cutoff (`SoftWeighting.cutoff`), so that the temperature may be the gap
 itself: f = 1/(M n^-k) for gaps of at least M n^-k.
 
 Only bounds of f are used, rational functions of n: lower ones for `f g` (one of them in n and log(n + 1)), the
@@ -45,7 +46,7 @@ from hardsim.kept import Keeping, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.network.transformer import Schedule, SoftWeighting
+from hardsim.network.transformer import Schedule
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.programs.lattice import times
 from hardsim.proof.programs.law import HeadLaw, Law, LayerLaw, OfN, ProgramLaw, number
@@ -115,8 +116,8 @@ class HeadDecay(Record):
     """Factor of log(n + 1) in a lower bound of gap over temperature, for rows where that quotient grows only like
     the logarithm; None if there are no such rows."""
     least: Exact | None = None
-    """For sparsemax: lower bound of gap over temperature, at least 1, so that the weights are those of hard attention;
-    None if all visible scores are equal, and for softmax."""
+    """For weightings with a cutoff: lower bound of gap over temperature, at least the cutoff, so that the weights are
+    those of hard attention; None if all visible scores are equal, and for softmax."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -517,15 +518,15 @@ class Induction:
         grown = None if error.fading is None else error.fading.grown(power + steep)
         if factor:
             self.require(f"eta/tau of head {head.name}", over, grown, Fraction(1, 2))
-        sparse = self.program.weighting is SoftWeighting.SPARSEMAX
-        rate, logarithms, gaps = (None, None, ()) if sparse else self._rate(head, known)
+        cutoff = self.program.weighting.cutoff
+        rate, logarithms, gaps = self._rate(head, known) if cutoff is None else (None, None, ())
         unique = all(row.unique for row in known.rows.values())
         if head.weighting is not Weighting.AVERAGE and not all(row.one_value(head) for row in known.rows.values()):
             raise NotProved(f"head {head.name} may have ties, which softmax does not break")
         rules = tuple(dict.fromkeys(rule for row in known.rows.values() for rule in row.rules))
-        if sparse:
+        if cutoff is not None:
             # No layer before has an error, so the scores have none.
-            gaps, over_tau = self._quotient(head, known)
+            gaps, over_tau = self._quotient(head, known, cutoff)
             self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, None, ZERO, 0, least=over_tau))
             return WeightStep(tuple(sizes), PowerBound(ZERO, 0), PowerBound(ZERO, 0), None, ())
         self.heads.append(HeadDecay(head.name, depth, rules, gaps, unique, rate, factor, power, logarithms))
@@ -543,17 +544,19 @@ class Induction:
         exponent = power + steep + error.power
         return WeightStep(tuple(sizes), PowerBound(factor, power), PowerBound(over, exponent), rate, tuple(result))
 
-    def _quotient(self, head: Head, known: HeadLaw) -> tuple[tuple[str, ...], Fraction | None]:
+    def _quotient(self, head: Head, known: HeadLaw, cutoff: int) -> tuple[tuple[str, ...], Fraction | None]:
         """Return the gaps of a head, as texts, and the least lower bound of gap/tau. Raises NotProved if it is not at
-        least 1."""
+        least the cutoff."""
         found: dict[Value, Fraction] = {}
         for place in self.law.world.places:
             for value in map(place.least, known.rows[place.order].gaps):
                 ratio = lower(Ratio.of(self.sharp.least) * value, _from(self.start))
-                if ratio is None or ratio < 1:
+                if ratio is None or ratio < cutoff:
                     known_ratio = "not known to be positive" if ratio is None else f"only known to be at least {ratio}"
-                    raise NotProved(f"head {head.name}: sparsemax is exact if the gap over the temperature is at least "
-                                    f"1, and for the gap {value} it is {known_ratio}")  # fmt: skip
+                    raise NotProved(
+                        f"head {head.name}: {self.program.weighting} is exact if the gap over the temperature is at "
+                        f"least {cutoff}, and for the gap {value} it is {known_ratio}"
+                    )
                 found[value] = ratio
         return tuple(map(str, _least_of([*found], _from(self.start)))), min(found.values(), default=None)
 
@@ -673,7 +676,8 @@ class DecayClaim(Keeping):
 def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
     """Return the argument for every length: at the given temperature, or else at `1/(C n^(k + 1))`, where every
     gap is at least a constant times n^-k. C is the first number of `GRID` at which the argument goes through. For
-    sparsemax it is at `1/(C n^k)`, 1/C that constant. If no row has a gap, the temperature is 1."""
+    weightings with a cutoff it is at `1/(C n^k)`, where 1/C is that constant over the cutoff. If no row has a gap, the
+    temperature is 1."""
     if tau is not None:
         return _given(claim, tau)
     try:
@@ -682,9 +686,9 @@ def argue(claim: DecayClaim, tau: Arith | None = None) -> ProgramArgument:
         return ProgramArgument(None, reason=failure.reason)
     if gap is None:
         return claim.argument(InverseTemperature.known(1), Arith.of(1))
-    if claim.program.weighting is SoftWeighting.SPARSEMAX:
+    if (cutoff := claim.program.weighting.cutoff) is not None:
         # At length 1, which has a law of its own, the gap may be smaller.
-        return _searched(claim, -gap.power, constants=(1 / gap.factor, *GRID))[1]
+        return _searched(claim, -gap.power, constants=(cutoff / gap.factor, *GRID))[1]
     return _searched(claim, 1 - gap.power)[1]
 
 

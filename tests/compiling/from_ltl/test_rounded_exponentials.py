@@ -22,6 +22,7 @@ from hardsim.targets.base import ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.formula import FormulaTarget
 from tests.support.language import InputError, Unsupported, parse_text
+from tests.support.model import PROVEN
 
 CUTOFFS = [("fixed:8", 7), ("fp16", 18), ("bf16", 93), ("fp32", 104), ("fp64", 746)]
 FORMS = tuple(form for form, _ in CUTOFFS)
@@ -178,7 +179,10 @@ def test_a_gap_that_is_one_too_small_is_not_proved(form: str, cutoff: int) -> No
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("#L[a] >= #L[b]", "temperature, position, causal-temperature, causal-position, or write --rounding floor:8"),
+        (
+            "#L[a] >= #L[b]",
+            "temperature, position, causal-temperature, causal-position, or --rounding floor:8",
+        ),
         ("#R[a] >= 2", "temperature, position."),
         ("pos >= 2", "temperature, position, causal-temperature"),
         ("PRIME(#[a])", "temperature, position."),
@@ -190,7 +194,19 @@ def test_counts_are_refused_with_the_regimes_that_have_them(text: str, names: st
     assert names in str(caught.value.hint)
 
 
-def test_a_regime_that_rounds_nothing_is_refused() -> None:
-    weighting = SoftWeighting.FP16
-    with pytest.raises(InputError, match="does not fit --regime none"):
-        compile_formula(parse_text("alphabet: a b\nO a\n"), ModelOptions("none", weighting=weighting))
+@pytest.mark.parametrize("regime", PROVEN)
+def test_other_regimes_are_exact_at_twice_the_cutoff(regime: str) -> None:
+    """Their logits fall by half of beta with each position's distance."""
+    file = parse_text("alphabet: a b c\n(a S b) & Y (O c) | #L[a] >= #L[b] + 1\n", "f")
+    target = compile_formula(file, ModelOptions(regime, weighting=SoftWeighting.FP16))
+    assert target.budget.beta == 36
+    assert reason_of(target) is None
+    words = list(product("abc", repeat=4))
+    assert answers_of(target, words) == [Oracle(file).accepts(word) for word in words]
+    colder = compile_formula(file, ModelOptions(regime, Fraction(35), weighting=SoftWeighting.FP16))
+    assert "wrong keys lose at least 18" in str(reason_of(colder))
+
+
+def test_geometric_attention_has_no_exponentials() -> None:
+    with pytest.raises(InputError, match="--exponential does not fit regime 'geometric'"):
+        compile_formula(parse_text("alphabet: a b\nO a\n"), ModelOptions("geometric", weighting=SoftWeighting.FP16))
