@@ -257,7 +257,7 @@ class Request:
     exponential: str | None = option(
         "--exponential FORMAT", also=ASKING, values=EXPONENTIALS, kind=one_of(EXPONENTIALS)
     )("""
-        Format to which softmax rounds exponentials: fixed:8, fp16, bf16, fp32 or fp64 (default regime: rounded).""")
+        Format to which softmax rounds exponentials: fixed:8, fp16, bf16, fp32 or fp64 (regime rounded).""")
     rounding: Any = option("--rounding MODE:P", also=ASKING, kind=kinds.ROUNDING)("""
         Rounding to multiples of 2^-P after each sublayer, in regime rounded: floor:P (down; the default is floor:8),
         nearest:P, or biased:P (to the nearest, with half a unit subtracted before).""")
