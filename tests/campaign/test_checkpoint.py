@@ -99,7 +99,7 @@ def test_a_file_with_a_program_in_it_is_refused(program: str, path: Path) -> Non
         (("run", "a", 3), "a digest does not match its row"),
         (("run", None, "{}"), "a digest does not match its row"),
         (("run", "a", "{"), "Expecting property name"),
-        (("run", "a", "[" * 10**5), "recursion"),
+        (("run", "a", "[" * 10**5), "while decoding a JSON array"),
         (("run", "a", "[]"), "a: Expected `object`, got `array`"),
         (("run", "a", '{"state": null, "words": -1, "result": null}'), "a negative number of words"),
         (

@@ -49,7 +49,7 @@ INPUTS = {
     "nowhere.srasp": "no such file",
     "two\nlines.ltl": "no such file",
     "\udcff.ahat.json": "no such file",
-    "nul\0.ltl": "null byte",
+    "nul\0.ltl": "embedded null",
 }
 
 
