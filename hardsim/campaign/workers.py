@@ -22,14 +22,23 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+    suppress,
+)
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from hardsim.campaign.forks import ForkPool, forks_safely
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.options.table import Request, unknown
@@ -104,6 +113,9 @@ class Crew(ABC):
 
     alone = False
     """True if everything runs in this process."""
+    streams = False
+    """True if a worker that is done takes a shard of the next wave at once; else a wave begins when the one before it
+    has ended."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         self.workers = workers
@@ -112,15 +124,25 @@ class Crew(ABC):
     def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
         """Yield the answers, in the order of the shards. A wave has `together` shards; 0: WAVE for each worker. Raises
         WorkerFailure if workers are lost with the same shard LOSSES times in a row."""
-        parcel, source = job.parcel(), iter(shards)
+        parcel, source = job.parcel(), _Source(shards)
         while wave := deque(islice(source, together or WAVE * self.workers)):
-            yield from self._wave(parcel, wave)
+            yield from self._wave(parcel, wave, source)
+        source.end()
 
-    def _wave(self, parcel: bytes, wave: deque[Shard]) -> Generator[Any, None, None]:
-        losses, together = 0, len(wave)
+    def _wave(self, parcel: bytes, wave: deque[Shard], source: Iterator[Shard]) -> Generator[Any, None, None]:
+        losses, careful, part = 0, False, 0
+
+        def more() -> Iterator[Call]:
+            """Yield the calls of the shards that follow in the source, as parts of this wave."""
+            nonlocal part
+            for shard in source if self.streams and not careful else ():
+                wave.append(shard)
+                part += 1
+                yield parcel, shard
+
         while wave:
-            part = min(together, len(wave))
-            results = self._attempt([(parcel, shard) for shard in islice(wave, part)])
+            part = 1 if careful else len(wave)
+            results = self._attempt([(parcel, shard) for shard in islice(wave, part)], more())
             try:
                 for result, found in results:
                     wave.popleft()
@@ -137,8 +159,7 @@ class Crew(ABC):
                         "process, or shorter words (--max-n).",
                     ) from None
                 # One shard at a time from here on: the next loss then names the shard that causes it.
-                if losses >= CAREFUL:
-                    together = 1
+                careful = careful or losses >= CAREFUL
                 self.lost(f"{error}: the shards that had not come back are run again")
             else:
                 if part:
@@ -150,8 +171,9 @@ class Crew(ABC):
                     results.close()
 
     @abstractmethod
-    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
-        """Yield `work(*call)` for each call, in order. Raises WorkerLost if a call does not come back."""
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
+        """Yield `work(*call)` for each call, in order; then, if the crew `streams`, for more of them, each of which is
+        taken when a worker will soon be free. Raises WorkerLost if a call does not come back."""
 
     @abstractmethod
     def close(self) -> None:
@@ -164,9 +186,35 @@ class Crew(ABC):
         self.close()
 
 
+class _Source(Iterator[Shard]):
+    """The shards of a source. Its error is raised by `end`, when all shards before it are done: shards are taken before
+    their turn, and the report must not depend on that."""
+
+    def __init__(self, shards: Iterable[Shard]) -> None:
+        self._shards = iter(shards)
+        self._error: Exception | None = None
+
+    def __next__(self) -> Shard:
+        if self._error is not None:
+            raise StopIteration
+        try:
+            return next(self._shards)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._error = error
+            raise StopIteration from None
+
+    def end(self) -> None:
+        """Raise the error of the source, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+
 class LocalCrew(Crew):
-    """The crew on this machine: this process (one worker), or processes that joblib keeps for the next job. If none can
-    be started, this process does all the work, and `lost` is called with the reason."""
+    """The crew on this machine: this process (one worker), or processes that are kept for the next job. They are forked
+    where that is safe, and otherwise started by joblib. If none can be started, this process does all the work, and
+    `lost` is called with the reason."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         super().__init__(workers, lost)
@@ -176,20 +224,38 @@ class LocalCrew(Crew):
             self.lost(f"{reason}: one process works, not {workers}")
             self.workers = 1
         self.alone = self.workers == 1
+        self._forks: ForkPool | None = None
+        self._joblib = False
+
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        """True if the processes are forked."""
+        return self._forks is not None
+
+    def fork(self) -> None:
+        """Fork the processes now, if there are none and that is safe."""
+        if not (self.alone or self._joblib) and self._forks is None and forks_safely():
+            with starting(), without_interrupts():
+                self._forks = ForkPool(self.workers, partial(begin, os.getpid()))
 
     def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
         """Yield the answers, as `Crew.run` does."""
         yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards, together)
 
-    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
+        self.fork()
         try:
-            with starting():
-                results = self._start(calls)
+            if self._forks is not None:
+                results = self._forks.run(work, chain(calls, more))
+            else:
+                with starting():
+                    results = self._start(calls)
             yield from results
         except GeneratorExit:  # given up, perhaps when the last shard of a wave was back: then joblib ends nothing
             self.close()
             raise
         except BrokenExecutor:
+            self.close()
             raise WorkerLost("a worker process was lost") from None
 
     def _start(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
@@ -198,6 +264,7 @@ class LocalCrew(Crew):
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
+        self._joblib = True
         # One thread each: the workers already use all processors.
         with parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = Parallel(
@@ -217,7 +284,11 @@ class LocalCrew(Crew):
 
     def close(self) -> None:
         """End the worker processes."""
-        if not self.alone:
+        if self._forks is not None:
+            self._forks.close()
+            self._forks = None
+        if self._joblib:
+            self._joblib = False
             with suppress(Exception):  # of starting some, if there are none
                 from joblib.externals.loky import get_reusable_executor
 
@@ -362,7 +433,7 @@ class DaskCrew(Crew):
                     hint=f"Install hardsim {__version__} on every machine of the cluster, and start its workers again.",
                 )
 
-    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker
         from joblib import Parallel, delayed
@@ -458,7 +529,7 @@ class RayCrew(Crew):
             self._parallel = Parallel(workers or -1, batch_size=1, pre_dispatch="all").__enter__()
             super().__init__(workers or effective_n_jobs(-1), lost)
 
-    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
         from joblib import delayed
         from ray.exceptions import RayError
 
@@ -478,12 +549,14 @@ class RayCrew(Crew):
 @dataclass
 class Crews:
     """The source of the crew of each check: processes of this machine, or a cluster, which is joined once. `lost` is
-    called with a message when a worker goes away."""
+    called with a message when a worker goes away; processes are forked while the context `still` holds up this
+    process's other threads."""
 
     request: Request
     lost: Lost
+    still: Callable[[], AbstractContextManager[None]] = nullcontext
     _cluster: Crew | None = None
-    _processes: Crew | None = None
+    _processes: LocalCrew | None = None
 
     @property
     def local(self) -> bool:
@@ -502,10 +575,14 @@ class Crews:
         worth."""
         if self._cluster is not None:
             return self._cluster
-        crew = LocalCrew(self.request.workers or default(), self.lost)
-        if not crew.alone:
-            self._processes = crew  # joblib uses the same processes for all crews
-        return crew
+        workers = self.request.workers or default()
+        if workers == 1:
+            return LocalCrew(1)
+        if self._processes is None:
+            self._processes = LocalCrew(workers, self.lost)
+            with self.still():
+                self._processes.fork()
+        return self._processes
 
     def close(self) -> None:
         """End the processes, or leave the cluster."""
@@ -515,11 +592,13 @@ class Crews:
 
 
 @contextmanager
-def crews(request: Request, lost: Lost) -> Iterator[Crews]:
-    """Yield the crews of one command, and close them at its end. Raises InputError if the backend or the scheduler is
-    unknown, or needs a package that is not installed."""
+def crews(
+    request: Request, lost: Lost, still: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Iterator[Crews]:
+    """Yield the crews of one command, and close them at its end; `still` is as for `Crews`. Raises InputError if the
+    backend or the scheduler is unknown, or needs a package that is not installed."""
     need(request.backend, request.scheduler)
-    found = Crews(request, lost)
+    found = Crews(request, lost, still)
     with quiet(whole=request.backend != LOCAL):
         try:
             yield found

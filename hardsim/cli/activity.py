@@ -38,6 +38,9 @@ class _State:
     """Width of the line on the screen; 0 if none is there."""
     stream: TextIO | None = None
     """The terminal; None where the line never appears."""
+    thread: threading.Thread | None = None
+    """The thread that draws, until `ended` is set."""
+    ended = threading.Event()
 
 
 def line_of(label: str, seconds: float, width: int) -> str:
@@ -66,15 +69,36 @@ def alive(label: str) -> Iterator[None]:
         return
     _State.label, _State.cells, _State.bars, _State.stream = label, 0, 0, stream
     _State.started = _State.heard = time.monotonic()
-    ended = threading.Event()
-    # A daemon, so that it never keeps the process from ending.
-    threading.Thread(target=_draw, args=[stream, ended], daemon=True).start()
+    _begin(stream)
     try:
         yield
     finally:
-        ended.set()
+        _State.ended.set()
         hide()
         _State.stream = None
+
+
+def _begin(stream: TextIO) -> None:
+    _State.ended = threading.Event()
+    # A daemon, so that it never keeps the process from ending.
+    _State.thread = threading.Thread(target=_draw, args=[stream, _State.ended], daemon=True)
+    _State.thread.start()
+
+
+@contextmanager
+def still() -> Iterator[None]:
+    """End the thread that draws, and start another one after the `with` block: this process is forked meanwhile."""
+    stream, thread = _State.stream, _State.thread
+    if stream is None or thread is None:
+        yield
+        return
+    hide()
+    _State.ended.set()
+    thread.join()
+    try:
+        yield
+    finally:
+        _begin(stream)
 
 
 def _draw(stream: TextIO, ended: threading.Event) -> None:

@@ -11,6 +11,7 @@ from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, crews
+from hardsim.cli.activity import still
 from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -48,7 +49,7 @@ def command(request: Request) -> None:
         request = replace(request, files=[str(formulas_directory())])
     with (
         nullcontext() if request.plot is None else _target(request.plot) as target,
-        crews(request, note) as staff,
+        crews(request, note, still) as staff,
         session("bound", request, request.seed, [] if target is None else [target]) as current,
     ):
         if request.norm_epsilon is not None:

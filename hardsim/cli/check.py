@@ -12,6 +12,7 @@ from hardsim.campaign.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, LocalCrew, crews, need
+from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead
 from hardsim.cli.estimate import Bar, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
@@ -37,7 +38,7 @@ def command(request: Request) -> None:
     """Run `hardsim check` as requested, and print its results."""
     require_options(request)
     require_pinnable(request)
-    with crews(request, note) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
+    with crews(request, note, still) as staff, session("check", request, request.seed) as current, ExitStack() as stack:
         # All inputs are read before the first is checked, so that bad input is reported early.
         given = list(current.read())
         if (request.against is not None or request.data) and not given:

@@ -11,6 +11,7 @@ from hardsim.campaign.check import check_options_of, check_subject
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import crews
+from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead
 from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
@@ -65,7 +66,7 @@ def command(request: Request) -> None:
             raise InputError(f"{made[0]} is about one input, but there are several", "Give one of them.")
         if request.against is not None and not given:
             return  # the error has been reported
-        staff = stack.enter_context(crews(request, note))
+        staff = stack.enter_context(crews(request, note, still))
         ahead = stack.enter_context(closing(Ahead(staff, request, proved, current.tasks(given), networks=False)))
         work = _Work(current, current.tables(given), targets, ahead)
         current.all(given, work.prove, work.network)

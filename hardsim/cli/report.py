@@ -23,6 +23,7 @@ from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
+from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead
 from hardsim.cli.check import Work, checked
 from hardsim.cli.estimate import bar, bound_bars, cost_of
@@ -112,7 +113,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
     try:
         with (
             chdir(place),
-            crews(request, note) as staff,
+            crews(request, note, still) as staff,
             session("report", replace(request, json=str(document)), request.seed) as current,
             ExitStack() as stack,
         ):

@@ -188,7 +188,7 @@ class Losing(Crew):
         self.sizes: list[int] = []
         self.ran: list[int] = []
 
-    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
         self.sizes.append(len(calls))
         limit = self.plan.pop(0) if self.plan else None
         for returned, call in enumerate(calls):
@@ -225,7 +225,7 @@ def test_three_losses_in_a_row_are_too_many() -> None:
 
 def test_results_that_never_come_are_a_defect() -> None:
     class Forgetting(Losing):
-        def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+        def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
             yield from (work(*call) for call in calls[:-1])
 
     with pytest.raises(InvariantError, match="1 shares of the words never came back, the first of the word"):

@@ -276,8 +276,9 @@ def test_where_no_process_can_be_started_one_does_the_work(since: Path, setting:
 @pytest.mark.parametrize(
     ("setting", "cause"),
     [
-        ("export LOKY_MAX_CPU_COUNT=abc", "reads LOKY_MAX_CPU_COUNT=abc"),
-        ("export LOKY_PICKLER=nope", "reads LOKY_PICKLER=nope"),
+        # A second thread keeps the processes from being forked.
+        ("export OPENBLAS_NUM_THREADS=2 LOKY_MAX_CPU_COUNT=abc", "reads LOKY_MAX_CPU_COUNT=abc"),
+        ("export OPENBLAS_NUM_THREADS=2 LOKY_PICKLER=nope", "reads LOKY_PICKLER=nope"),
         ("ulimit -n 12", "Too many open files"),
     ],
 )

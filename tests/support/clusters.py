@@ -79,11 +79,11 @@ def living(process: psutil.Process) -> list[psutil.Process]:
 
 
 def workers_of(process: psutil.Process) -> list[psutil.Process]:
-    """Return the worker processes that joblib started for a process."""
+    """Return the worker processes of a process: those that joblib started, and those that it forked."""
     found = []
     for one in living(process):
         with suppress(psutil.NoSuchProcess):
-            if any("LokyProcess" in part for part in one.cmdline()):
+            if any("LokyProcess" in part for part in one.cmdline()) or one.cmdline() == process.cmdline():
                 found.append(one)
     return found
 

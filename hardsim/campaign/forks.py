@@ -1,0 +1,92 @@
+"""A pool of processes that are forked from this one. They start in milliseconds, with every module that is loaded here.
+
+A fork copies the thread that calls it and no other: a lock that another thread holds at that moment stays locked in the
+copy for ever. So processes are forked on Linux alone, while this process has a single thread. Elsewhere joblib starts
+processes, which import everything again.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+THREADS = "/proc/self/task"
+"""The directory in which Linux lists the threads of this process."""
+ENDING = 0.05
+"""Seconds that are waited for threads to end."""
+AHEAD = 4
+"""Number of calls for each process that run or wait at a time."""
+
+
+def forks_safely() -> bool:
+    """Return True if this process can be forked: on Linux, while it has a single thread."""
+    end = time.monotonic() + ENDING
+    try:
+        # A thread that Python has joined may still be about to end.
+        while sys.platform == "linux" and threading.active_count() == 1:
+            if len(os.listdir(THREADS)) == 1:
+                return True
+            if time.monotonic() > end:
+                break
+            time.sleep(ENDING / 50)
+    except OSError:  # nothing lists the threads
+        pass
+    return False
+
+
+class ForkPool:
+    """Forked processes; each calls `begin` first. Raises OSError if they cannot be started."""
+
+    def __init__(self, processes: int, begin: Callable[[], None]) -> None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import active_children, get_context
+
+        before = {one.pid for one in active_children()}
+        self.size = processes
+        self._pool = ProcessPoolExecutor(processes, get_context("fork"), _begin, (begin,))
+        try:
+            # The first call forks all of them, before the pool starts threads of its own.
+            self._pool.submit(int)
+        finally:
+            self._processes = [one for one in active_children() if one.pid not in before]
+            if len(self._processes) < processes:
+                for one in self._processes:
+                    one.kill()
+
+    def run(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        """Yield the results of calls, in their order; calls are taken from the source as far as AHEAD. Raises
+        BrokenExecutor if a process is lost."""
+        waiting: deque[Future[Any]] = deque()
+        for call in calls:
+            waiting.append(self._pool.submit(function, *call))
+            if len(waiting) > AHEAD * self.size:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def close(self) -> None:
+        """End the processes at once; whatever they do is given up."""
+        for one in self._processes:
+            one.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(begin: Callable[[], None]) -> None:
+    """Set up a process: signals end it, although this process's parent handles them; what it has from its parent is no
+    garbage, and stays in memory that both share."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name)
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    gc.freeze()
+    begin()

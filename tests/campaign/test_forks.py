@@ -1,0 +1,137 @@
+"""Tests of forked workers, in a process with a single thread; `test_workers.py` tests those that joblib starts."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hardsim.campaign import forks
+from tests.support.clusters import PATIENCE, awaited, gone, two_workers
+
+SCRIPT = """
+import json, os, sys
+from hardsim.campaign.forks import forks_safely
+from hardsim.campaign.workers import Job, LocalCrew, Shard
+from hardsim.errors import InputError, WorkerFailure
+from tests.campaign.test_workers import counting, echoing, failing, shards
+from tests.support.clusters import workers_of
+import psutil
+
+def failure(work):
+    try:
+        return list(work)
+    except (InputError, WorkerFailure) as error:
+        return str(error)
+
+def broken():
+    yield from shards(9)
+    raise InputError("no more")
+
+flags, me, said = sys.argv[1], psutil.Process(), []
+assert forks_safely(), len(os.listdir("/proc/self/task"))
+with LocalCrew(2, said.append) as crew:
+    first = list(crew.run(Job(counting, ()), shards(40)))
+    started = {one.pid for one in workers_of(me)}
+    second = list(crew.run(Job(echoing, (flags,)), shards(50)))
+    kept = started == {one.pid for one in workers_of(me)}
+    lost = list(crew.run(Job(echoing, (flags, 7)), shards(25)))
+    always, found = [], []
+    try:
+        found.extend(always.append(one) or one for one in crew.run(Job(echoing, (flags, -1, 7)), shards(25)))
+    except WorkerFailure as error:
+        named = str(error)
+    third = failure(crew.run(Job(failing, ("too long",)), shards(9)))
+    source = []
+    try:
+        source.extend(crew.run(Job(echoing, (flags,)), broken()))
+    except InputError as error:
+        ended = str(error)
+    given_up = crew.run(Job(echoing, (flags,)), shards(1000))
+    next(given_up)
+    given_up.close()
+    left = len(workers_of(me))
+    again = list(crew.run(Job(echoing, (flags,)), shards(3)))
+assert forks_safely()
+print(json.dumps(dict(first=first, started=sorted(started), second=second, kept=kept, lost=lost, always=always,
+    named=named, third=third, source=source, ended=ended, left=left, again=again, said=len(said),
+    processes=len(workers_of(me)))))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What forked workers did in a process with one thread."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path_factory.mktemp("flags"))],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_forked_workers_answer_in_order_and_are_kept(found: dict[str, Any]) -> None:
+    assert {process for process, _, _ in found["first"]} <= set(found["started"])
+    assert len(found["started"]) == 2
+    for process in found["started"]:  # a job is made once in each
+        numbers = [number for one, number, _ in found["first"] if one == process]
+        assert numbers == list(range(1, 1 + len(numbers)))
+    assert found["kept"]
+    assert found["second"] == list(range(50))
+    assert found["again"] == [0, 1, 2]
+    assert (found["left"], found["processes"]) == (0, 0), "processes were left"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_lost_forked_workers_are_started_again_three_times(found: dict[str, Any]) -> None:
+    assert found["lost"] == list(range(25))
+    assert found["always"] == list(range(7))
+    assert "3 workers in a row were lost with the same words: the word 'a' of length 7" in found["named"]
+    assert found["said"] >= 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_errors_of_forked_workers_come_in_their_turn(found: dict[str, Any]) -> None:
+    assert found["third"] == "too long\nhint: Do something else." or found["third"].startswith("too long")
+    assert found["source"] == list(range(9)), "results before the error are missing"
+    assert found["ended"].startswith("no more")
+
+
+def test_only_a_process_with_one_thread_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.Event()
+    thread = threading.Thread(target=waiting.wait)
+    thread.start()
+    try:
+        assert not forks.forks_safely()
+    finally:
+        waiting.set()
+        thread.join()
+    monkeypatch.setattr(forks, "THREADS", "/nowhere")
+    assert not forks.forks_safely()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_forked_workers_do_not_outlive_their_parent() -> None:
+    script = (
+        "from hardsim.campaign.workers import Job, LocalCrew, Shard\n"
+        "from tests.campaign.test_workers import counting\n"
+        "for _ in LocalCrew(2).run(Job(counting, ()), (Shard(1, (('a',),)) for _ in range(10**9))):\n"
+        "    pass\n"
+    )
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=Path(__file__).parents[2], env=environment, stderr=subprocess.DEVNULL
+    )
+    workers = awaited(lambda: two_workers(process.pid))
+    assert [psutil.Process(one.pid).cmdline() for one in workers] == [psutil.Process(process.pid).cmdline()] * 2
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert gone(workers)
