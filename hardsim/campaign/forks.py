@@ -13,8 +13,8 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ THREADS = "/proc/self/task"
 """The directory in which Linux lists the threads of this process."""
 ENDING = 0.05
 """Seconds that are waited for threads to end."""
-AHEAD = 4
-"""Number of calls for each process that run or wait at a time."""
+AHEAD, BACK = 4, 64
+"""Number of calls for each process that run or wait at a time, and of calls that are out or back before their turn."""
 
 
 def forks_safely() -> bool:
     """Return True if this process can be forked: on Linux, while it has a single thread."""
     end = time.monotonic() + ENDING
     try:
-        # A thread that Python has joined may still be about to end.
-        while sys.platform == "linux" and threading.active_count() == 1:
-            if len(os.listdir(THREADS)) == 1:
+        # A thread that has done its work may still be about to end.
+        while sys.platform == "linux":
+            if threading.active_count() == 1 and len(os.listdir(THREADS)) == 1:
                 return True
             if time.monotonic() > end:
                 break
@@ -63,22 +63,51 @@ class ForkPool:
                 for one in self._processes:
                     one.kill()
 
-    def run(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
-        """Yield the results of calls, in their order; calls are taken from the source as far as AHEAD. Raises
-        BrokenExecutor if a process is lost."""
-        waiting: deque[Future[Any]] = deque()
-        for call in calls:
-            waiting.append(self._pool.submit(function, *call))
-            if len(waiting) > AHEAD * self.size:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    def run(
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[tuple[Any, ...]],
+        more: Iterator[tuple[Any, ...]],
+        early: Sequence[int] = (),
+    ) -> Generator[Any, None, None]:
+        """Yield the results of calls, in their order, and then those of `more` calls, which are taken when a process
+        will soon be free. Calls with the numbers `early` begin before their turn. Raises BrokenExecutor if a process
+        is lost."""
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        source = chain(((k, calls[k]) for k in _order(len(calls), early)), enumerate(more, start=len(calls)))
+        found: dict[int, Future[Any]] = {}
+        running: set[Future[Any]] = set()
+        turn, left = 0, True
+        while left or found:
+            while left and len(running) < AHEAD * self.size and (turn < len(calls) or len(found) < BACK * self.size):
+                one = next(source, None)
+                if one is None:
+                    left = False
+                else:
+                    found[one[0]] = self._pool.submit(function, *one[1])
+                    running.add(found[one[0]])
+            if turn in found and found[turn].done():
+                yield found.pop(turn).result()
+                turn += 1
+            elif running:
+                running = wait(running, return_when=FIRST_COMPLETED).not_done
 
     def close(self) -> None:
         """End the processes at once; whatever they do is given up."""
         for one in self._processes:
             one.kill()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _order(count: int, early: Sequence[int]) -> Iterator[int]:
+    """Yield the numbers below `count` in the order in which calls begin: alternately the next of `early` and the next
+    number, so that long calls begin early and the first results come soon."""
+    begun = set[int]()
+    for number in chain.from_iterable(zip_longest(early, range(count))):
+        if number is not None and number not in begun:
+            begun.add(number)
+            yield number
 
 
 def _begin(begin: Callable[[], None]) -> None:

@@ -34,7 +34,7 @@ from contextlib import (
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -74,8 +74,14 @@ class Shard:
     words: tuple[Word, ...]
     known: Any = None
     """Earlier results for these words, for the function that answers the shard; None if there are none."""
+    rank: int = 0
+    """The place among the shards that take long, from 1 for the longest; 0 for any other shard. They begin early."""
+    name: str = ""
+    """The name of an input, if the shard is its whole task."""
 
     def __str__(self) -> str:
+        if self.name:
+            return self.name
         if not self.words:
             return f"length {self.n}"
         texts = [" ".join(word) for word in (self.words[0], self.words[-1])]
@@ -153,8 +159,9 @@ class Crew(ABC):
             except WorkerLost as error:
                 losses += 1
                 if losses >= LOSSES:
+                    what = "" if wave[0].name else "the same words: "
                     raise WorkerFailure(
-                        f"{LOSSES} workers in a row were lost with the same words: {wave[0]}",
+                        f"{LOSSES} workers in a row were lost with {what}{wave[0]}",
                         hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this "
                         "process, or shorter words (--max-n).",
                     ) from None
@@ -246,7 +253,8 @@ class LocalCrew(Crew):
         self.fork()
         try:
             if self._forks is not None:
-                results = self._forks.run(work, chain(calls, more))
+                ranks = {number: call[1].rank for number, call in enumerate(calls) if call[1].rank}
+                results = self._forks.run(work, calls, more, sorted(ranks, key=lambda number: ranks[number]))
             else:
                 with starting():
                     results = self._start(calls)
@@ -562,6 +570,12 @@ class Crews:
     def local(self) -> bool:
         """True if the processes are those of this machine."""
         return self.request.backend == LOCAL
+
+    @property
+    def forks(self) -> bool:
+        """True if processes can be forked now."""
+        with self.still():
+            return self.local and forks_safely()
 
     def join(self) -> None:
         """Connect to the cluster, if the request names one. Raises InputError if the cluster cannot be used."""

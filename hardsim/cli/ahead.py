@@ -1,8 +1,9 @@
 """Several inputs at once: other processes compute the results of later inputs while this one prints those before.
 
-A task is one input, for one regime. Its process compiles the input itself, and works alone. Results come back in the
-order of the tasks, so the report does not depend on the number of processes. A task that fails returns nothing: then
-this process does the same work again where its turn comes, with its error message, progress and advice.
+A task is one input, for one regime, or a pair of inputs. Its process compiles the input itself, and works alone.
+Results come back in the order of the tasks, so the report does not depend on the number of processes. A task that fails
+returns nothing: then this process does the same work again where its turn comes, with its error message, progress and
+advice.
 """
 
 from __future__ import annotations
@@ -10,58 +11,88 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.workers import Crews, Job, Shard, processors
+from hardsim.errors import WorkerFailure
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.inputs.base import Input
 
-Compute = Callable[[Request, Any], Any]
-"""Computes the result of one target in one process, as a command would."""
+Compute = Callable[..., Any]
+"""Computes the result of a task in one process, from the request and the parts of the task, as a command would."""
 
-EACH, MANY = 2, 16
-"""Least number of tasks for each process, and least number in all unless a number of processes is requested."""
+ONE_PROCESS = "workers", "one input is the work of one process; several inputs share the processes"
+"""An option that does not apply to a single input, and the reason."""
+EACH = 2
+"""Least number of tasks for each process, where a command can share the words of a task instead."""
+FEW, MANY = 4, 16
+"""Least number of tasks unless a number of processes is requested: where processes are forked, and where they must be
+started."""
 LARGEST = 2**22
 """Most octets of an input that is sent to another process."""
+LONG = (".json", ".spec", ".srasp", ".cr")
+"""Suffixes of inputs that take long, those that take longest first: models and networks, then programs."""
+
+
+@dataclass(frozen=True)
+class OnTarget:
+    """A function object that computes the result of an input for one regime, from the target that is made of it."""
+
+    compute: Callable[[Request, Any], Any]
+
+    def __call__(self, request: Request, given: Input, options: ModelOptions) -> Any:
+        with given.answering():
+            return self.compute(request, given.target(options))
 
 
 class Ahead:
     """The results of the tasks of a command, in order. `workers` is 1 if this process does all of the work. With
-    `networks`, external networks are tasks of the other processes, too."""
+    `networks`, external networks are tasks of the other processes, too. If the command can also share the words of a
+    task (`shares`), it does so where there are few tasks."""
 
     def __init__(
         self,
         staff: Crews,
         request: Request,
         compute: Compute,
-        tasks: Sequence[tuple[Input, ModelOptions]],
+        tasks: Sequence[tuple[Any, ...]],
         networks: bool = True,
+        shares: bool = True,
     ) -> None:
-        self.workers = request.workers or (processors() if len(tasks) >= MANY else 1)
+        few = FEW if len(tasks) < MANY and staff.forks else MANY
+        self.workers = request.workers or (processors() if len(tasks) >= few else 1)
         self._results: Generator[Any, None, None] | None = None
         self._next = 0
-        # Of fewer tasks, the words are shared.
-        if self.workers < 2 or len(tasks) < EACH * self.workers or not staff.local:
+        if self.workers < 2 or len(tasks) < (EACH * self.workers if shares else 2) or not staff.local:
             self.workers = 1
             return
         crew = staff.crew(lambda: self.workers)
         self.workers = crew.workers
         if not crew.alone:
-            sent = [None if task[0].is_network and not networks else _sent(task) for task in tasks]
-            shards = [Shard(number, (), one) for number, one in enumerate(sent)]
+            sent = [None if _network(task) and not networks else _sent(task) for task in tasks]
+            shards = [
+                Shard(number, (), one, _rank(task), _named(task)[-1])
+                for number, (task, one) in enumerate(zip(tasks, sent, strict=True))
+            ]
             self._results = crew.run(Job(Task, (request, compute)), shards, len(shards))
 
     def take(self, number: int) -> tuple[Any, float] | None:
         """Return the result of a task and the seconds that it took; None if it is not known. Earlier results that
-        nobody took are dropped."""
+        nobody took are dropped. Raises WorkerFailure if the task loses one worker after another: then this process
+        does the rest."""
         found = None
         while self._results is not None and self._next <= number:
             self._next += 1
-            with interruptible():
-                found = next(self._results)
+            try:
+                with interruptible():
+                    found = next(self._results)
+            except WorkerFailure:
+                self.close()
+                raise
         return None if found is None else (pickle.loads(found[0]), found[1])
 
     def close(self) -> None:
@@ -71,7 +102,22 @@ class Ahead:
             self._results = None
 
 
-def _sent(task: tuple[Input, ModelOptions]) -> bytes | None:
+def _network(task: tuple[Any, ...]) -> bool:
+    return any(isinstance(part, Input) and part.is_network for part in task)
+
+
+def _named(task: tuple[Any, ...]) -> list[str]:
+    """Return the names of the inputs of a task; the last one is what it is about."""
+    return [part.name for part in task if isinstance(part, Input)]
+
+
+def _rank(task: tuple[Any, ...]) -> int:
+    """Return the place of a task among those that take long, from 1; 0 for any other task."""
+    places = [place for place, suffix in enumerate(LONG, start=1) for name in _named(task) if name.endswith(suffix)]
+    return min(places, default=0)
+
+
+def _sent(task: tuple[Any, ...]) -> bytes | None:
     """Return a task as another process reads it; None if it cannot be sent, or is too large."""
     with suppress(Exception):  # whatever a function of the user holds
         found = pickle.dumps(task, protocol=5)
@@ -90,8 +136,6 @@ class Task:
             return None
         begin = perf_counter()
         with suppress(Exception):  # this process's parent meets it again, and reports it
-            given, options = pickle.loads(shard.known)
-            with given.answering():
-                found = self.compute(self.request, given.target(options))
+            found = self.compute(self.request, *pickle.loads(shard.known))
             return pickle.dumps(found, protocol=5), perf_counter() - begin
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -10,8 +10,9 @@ from functools import partial
 from hardsim.campaign.check import CheckOptions, default_workers
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import Verdict
-from hardsim.campaign.workers import Crews, crews
+from hardsim.campaign.workers import Crews, LocalCrew, crews
 from hardsim.cli.activity import still
+from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -20,7 +21,7 @@ from hardsim.files import Sink
 from hardsim.lang.words import written_word
 from hardsim.measuring import bound as bounds
 from hardsim.measuring import norm_reach as norm_reaches
-from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
+from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
 from hardsim.measuring.norm_reach import norm_reach
 from hardsim.options.table import Request
@@ -81,7 +82,8 @@ def _reports(current: Session, staff: Crews) -> None:
         current.without(*bounds.UNUSED_FOR_GAPS)
     given = list(current.read())
     staff.join()
-    current.all(given, partial(_report, current, staff, current.tables(given) and not gap))
+    with closing(Ahead(staff, current.request, OnTarget(reported), current.tasks(given), networks=False)) as ahead:
+        current.all(given, partial(_report, current, staff, current.tables(given) and not gap, ahead))
     if current.request.quiet:
         return
     if gap:
@@ -91,15 +93,29 @@ def _reports(current: Session, staff: Crews) -> None:
         print_summary(current.screen, current.results)
 
 
-def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> None:
+def _choice(request: Request) -> CheckOptions:
+    return CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
+
+
+def reported(request: Request, subject: Subject) -> BoundResult:
+    """Report on one subject in this process, without a word on its progress."""
+    target = bound_subject(subject, request.gap, request.epsilon)
+    return bound_report(target, _choice(request), BoundOptions(gap=request.gap), None, LocalCrew(1))
+
+
+def _report(current: Session, staff: Crews, tables: bool, ahead: Ahead, subject: Subject) -> None:
     """Report on one subject."""
     request, gap, name, alphabet = current.request, current.request.gap, subject.name, subject.alphabet
-    options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed, engine=request.engine)
-    target, expected = bound_subject(subject, gap, request.epsilon), BoundOptions(gap=gap)
-    crew = staff.crew(lambda: 1 if gap else default_workers(target.subject, options))
+    options, expected = _choice(request), BoundOptions(gap=gap)
     with uninterrupted():
-        with bound_bars(name, cost_of(subject, options)) as shown:
-            result = bound_report(target, options, expected, shown.update, crew, shown.trials)
+        result = current.known(ahead)
+        if result is None:
+            target = bound_subject(subject, gap, request.epsilon)
+            alone = ahead.workers > 1  # the other processes have work
+            default = partial(default_workers, target.subject, options)
+            crew = LocalCrew(1) if alone else staff.crew((lambda: 1) if gap else default)
+            with bound_bars(name, cost_of(subject, options)) as shown:
+                result = bound_report(target, options, expected, shown.update, crew, shown.trials)
 
         def full(screen: Screen) -> None:
             if not (gap and result.agreed):  # else it is only a row of the table at the end

@@ -13,7 +13,7 @@ from hardsim.campaign.interrupts import uninterrupted
 from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, LocalCrew, crews, need
 from hardsim.cli.activity import still
-from hardsim.cli.ahead import Ahead
+from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.estimate import Bar, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, check_source, session
@@ -63,7 +63,7 @@ def command(request: Request) -> None:
         blocks = tables or not current.several(given)
         # A checkpoint keeps the words of one input after the other.
         tasks = current.tasks(given) if kept is None else []
-        ahead = stack.enter_context(closing(Ahead(staff, request, checked, tasks)))
+        ahead = stack.enter_context(closing(Ahead(staff, request, OnTarget(checked), tasks)))
         work = Work(current, staff, tables, None if blocks else listing, kept, current.several(given), ahead)
         current.all(given, work.check, work.network)
         with current.printing():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.result import Verdict
+from hardsim.campaign.workers import Crews, crews
+from hardsim.cli.activity import still
+from hardsim.cli.ahead import ONE_PROCESS, Ahead
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -28,6 +31,7 @@ def command(request: Request) -> None:
     """Run `hardsim equiv` as requested, and print its results."""
     with (
         nullcontext() if request.html is None else Sink(request.html, "--html") as target,
+        crews(request, note, still) as staff,
         session("equiv", request, request.seed, [] if target is None else [target]) as current,
     ):
         current.page = None if target is None else partial(_page, current, target)
@@ -45,9 +49,10 @@ def command(request: Request) -> None:
             return
         given += reading
         if current.joint:
+            current.without(*ONE_PROCESS)
             _two(current, given)
         else:
-            _several(current, given)
+            _several(current, given, staff)
 
 
 def _page(current: Session, target: Sink, finished: Finished) -> None:
@@ -95,18 +100,25 @@ def _two(current: Session, given: Sequence[Input]) -> None:
     _conclude(current, result, message)
 
 
-def _several(current: Session, given: Sequence[Input]) -> None:
+def _several(current: Session, given: Sequence[Input], staff: Crews) -> None:
     """Compare files with the first one, and print a line for each. An error of one file does not stop the others."""
     sides = _semantics(current, given)
     if 0 not in sides:
         return
     left = sides.pop(0)
     current.reference = left.name
-    for right in sides.values():
+    tasks = [(given[0], given[number]) for number in sides]
+    with closing(Ahead(staff, current.request, compared, tasks, shares=False)) as ahead:
+        _each(current, left, list(sides.values()), ahead)
+
+
+def _each(current: Session, left: Semantics, others: Sequence[Semantics], ahead: Ahead) -> None:
+    for right in others:
         if current.over:
             break
+        current.task += 1
         with current.guard(right.name):
-            result = _compared(current, left, right)
+            result = _compared(current, left, right, ahead)
             line = partial(print_equiv_line, result=result, alphabet=left.alphabet)
             message = ResultText(
                 result=result,
@@ -134,11 +146,21 @@ def _semantics(current: Session, given: Sequence[Input]) -> dict[int, Semantics]
     return sides
 
 
-def _compared(current: Session, left: Semantics, right: Semantics) -> EquivResult:
-    request = current.request
-    options = CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
-    with bar(f"{left.name}, {right.name}") as shown:
-        result = compare(left, right, options, shown.at_length, request.included)
+def _choice(request: Request) -> CheckOptions:
+    return CheckOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+
+
+def compared(request: Request, left: Input, right: Input) -> EquivResult:
+    """Compare two files in this process, without a word on its progress."""
+    at = request.options()[0].at
+    return compare(left.semantics(at), right.semantics(at), _choice(request), None, request.included)
+
+
+def _compared(current: Session, left: Semantics, right: Semantics, ahead: Ahead | None = None) -> EquivResult:
+    result: EquivResult | None = None if ahead is None else current.known(ahead)
+    if result is None:
+        with bar(f"{left.name}, {right.name}") as shown:
+            result = compare(left, right, _choice(current.request), shown.at_length, current.request.included)
     current.remark(None, None, result.remark)
     return result
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import interruptible, uninterrupted
+from hardsim.campaign.workers import crews
+from hardsim.cli.activity import still
+from hardsim.cli.ahead import ONE_PROCESS, Ahead
 from hardsim.cli.estimate import bar, patient
 from hardsim.cli.session import Session, session
+from hardsim.cli.streams import note
 from hardsim.errors import Unsupported
-from hardsim.measuring.export import export_of
+from hardsim.measuring.export import Export, export_of
 from hardsim.options.table import ALL, Request
-from hardsim.precision.safe_lengths import PrecisionResult, ariths_of, precision_of
+from hardsim.precision.safe_lengths import PrecisionResult, Report, ariths_of, precision_of
 from hardsim.program.regimes import EVERY
 from hardsim.report.precision import print_precision
 from hardsim.targets.base import ModelOptions
@@ -27,14 +32,19 @@ length."""
 def command(request: Request) -> None:
     """Run `hardsim precision` as requested, and print its results."""
     ariths_of(request)
-    with session("precision", request, request.seed) as current:
-        for given in current.read():
-            if current.over:
-                break
-            _each_regime(current, given)
+    with crews(request, note, still) as staff, session("precision", request, request.seed) as current:
+        given = list(current.read())
+        tasks = [(one, options) for one in given for options in _options(request, one)]
+        if len(tasks) < 2:
+            current.without(*ONE_PROCESS)
+        with closing(Ahead(staff, request, measured, tasks, shares=False)) as ahead:
+            for one in given:
+                if current.over:
+                    break
+                _each_regime(current, one, ahead)
 
 
-def _each_regime(current: Session, given: Input) -> None:
+def _each_regime(current: Session, given: Input, ahead: Ahead) -> None:
     """Report on an input in each requested regime. With --regime all, a regime that refuses the input is only a remark,
     unless every regime does."""
     refusals: list[tuple[str | None, Unsupported]] = []
@@ -42,9 +52,10 @@ def _each_regime(current: Session, given: Input) -> None:
     for options in several:
         if current.over:
             return
+        current.task += 1
         with current.guard(given.name):
             try:
-                _show(current, given, options)
+                _show(current, given, options, ahead)
             except Unsupported as error:
                 refusals.append((options.regime, error))
     current.refused(given.name, refusals, len(several))
@@ -59,24 +70,42 @@ def _options(request: Request, given: Input) -> list[ModelOptions]:
     return found[:1]
 
 
+def _export(request: Request, given: Input, options: ModelOptions) -> tuple[Export, int]:
+    """Return the network whose formats are examined, and the largest length."""
+    max_n = request.max_n
+    if not given.is_network:
+        subject = given.compile(options)
+        if subject.by_theorem:
+            max_n = min(max_n, SHORT) if "max_n" in request.written else 8
+            require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
+    return export_of(given, options, max_n), max_n
+
+
+def _examined(request: Request, name: str, made: Export, max_n: int, report: Report | None = None) -> PrecisionResult:
+    given = made, name, ariths_of(request), max_n, request.exhaustive, request.accumulate is not None, request.seed
+    return precision_of(*given, report)
+
+
+def measured(request: Request, given: Input, options: ModelOptions) -> tuple[PrecisionResult, Sequence[str]]:
+    """Return the report on an input in one regime, made in this process without a word on its progress, and the
+    alphabet."""
+    made, max_n = _export(request, given, options)
+    return _examined(request, given.name, made, max_n), made.alphabet
+
+
 @uninterrupted()
-def _show(current: Session, given: Input, options: ModelOptions) -> None:
-    request, max_n = current.request, current.request.max_n
-    with interruptible():  # nothing is lost yet
-        if not given.is_network:
-            subject = given.compile(options)
-            if subject.by_theorem:
-                max_n = min(max_n, SHORT) if "max_n" in request.written else 8
-                require_affordable(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
-        made = export_of(given, options, max_n)
-    ariths = ariths_of(request)
-    with bar(given.name, "lengths", cost=_cost) as shown, patient(SLOW) if shown.silent else nullcontext():
-        result = precision_of(
-            made, given.name, ariths, max_n, request.exhaustive, request.accumulate is not None, request.seed,
-            lambda arith, n, total: shown.at_length(n, n, total),
-        )  # fmt: skip
+def _show(current: Session, given: Input, options: ModelOptions, ahead: Ahead) -> None:
+    request, known = current.request, current.known(ahead)
+    if known is None:
+        with interruptible():  # nothing is lost yet
+            made, max_n = _export(request, given, options)
+        with bar(given.name, "lengths", cost=_cost) as shown, patient(SLOW) if shown.silent else nullcontext():
+            result = _examined(request, given.name, made, max_n, lambda arith, n, total: shown.at_length(n, n, total))
+        alphabet: Sequence[str] = made.alphabet
+    else:
+        result, alphabet = known
     current.results.append(result)
-    print_precision(current.screen, result, made.alphabet)
+    print_precision(current.screen, result, alphabet)
     left = f"the report on {given.name} is partial: formats are missing"
     wrong = request.dtype is not None and any(row.fails_at is not None for row in result.rows)
     current.conclude(not wrong, request.dtype is not None and not _safe(result), left * result.partial)

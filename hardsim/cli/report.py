@@ -24,7 +24,7 @@ from hardsim.campaign.result import CheckResult
 from hardsim.campaign.workers import Crews, crews
 from hardsim.cli import exit_codes, streams
 from hardsim.cli.activity import still
-from hardsim.cli.ahead import Ahead
+from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import Work, checked
 from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
@@ -122,7 +122,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
             given = list(current.read())
             names, networks = [one.name for one in given], all(one.is_network for one in given)
             listing = Listing(current.screen, names, request.regime, networks)
-            ahead = stack.enter_context(closing(Ahead(staff, request, checked, current.tasks(given))))
+            ahead = stack.enter_context(closing(Ahead(staff, request, OnTarget(checked), current.tasks(given))))
             work = Work(current, staff, False, listing, None, current.several(given), ahead)
             parts = _Parts(current, staff, work, found.parts)
             current.errors = found.errors

@@ -337,7 +337,12 @@ class Request:
     )("""
         The distribution of --draws. Up to --max-n: uniform-length (every length is equally likely, and every word of
         it), uniform (every word), positive (as the first, but words that the reference accepts).""")
-    workers: int | None = option("--workers W", also="check prove bound report replay", kind=kinds.WORKERS)("""
+    workers: int | None = option(
+        "--workers W",
+        also="check prove bound precision equiv report replay",
+        keyword="check prove bound",
+        kind=kinds.WORKERS,
+    )("""
         Processes that share the words, or the inputs if there are many; the result does not depend on their number
         (default: one for a quick check, otherwise one per processor; on a cluster all).""")
     backend: str = option("--backend NAME", default="local", also="check bound", values=("local", "dask", "ray"))("""

@@ -63,8 +63,10 @@ from hardsim.targets.result import Word, settled
 from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import HALF, Subject, SubjectRecord, own_predicates
 
+PROOF = "engine dps", "a proof is in rigorous arithmetic of its own"
+"""Options that do not apply to proofs, and the reason."""
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
-"""Options that do not apply to a proof, and the reason."""
+"""Options that do not apply to one proof, and the reason."""
 LONGEST_SUGGESTED = 24
 """Largest number of words tried that failing worst cases suggest."""
 LONGEST_TRIED = 512

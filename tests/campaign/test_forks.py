@@ -66,7 +66,7 @@ print(json.dumps(dict(first=first, started=sorted(started), second=second, kept=
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What forked workers did in a process with one thread."""
+    """Results of forked workers in a process with one thread."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path_factory.mktemp("flags"))],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, cwd=Path(__file__).parents[2],
@@ -100,7 +100,7 @@ def test_lost_forked_workers_are_started_again_three_times(found: dict[str, Any]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 def test_errors_of_forked_workers_come_in_their_turn(found: dict[str, Any]) -> None:
-    assert found["third"] == "too long\nhint: Do something else." or found["third"].startswith("too long")
+    assert found["third"].startswith("too long")
     assert found["source"] == list(range(9)), "results before the error are missing"
     assert found["ended"].startswith("no more")
 

@@ -1,22 +1,26 @@
 """Tests of several inputs at once: the report does not depend on the number of processes, and failures are reported
 where their turn comes."""
 
-from collections.abc import Callable, Generator, Iterable
+import pickle
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from hardsim.campaign.workers import Crews, Job, Shard
-from hardsim.cli.ahead import EACH, LARGEST, Ahead
-from hardsim.errors import InputError
+from hardsim.campaign import workers
+from hardsim.campaign.workers import Call, Crews, Job, LocalCrew, Shard, work
+from hardsim.cli.ahead import EACH, LARGEST, Ahead, OnTarget
+from hardsim.errors import InputError, WorkerFailure
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions, Target
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import read_expression
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, process
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 TEXTS = ("a S b", "Y a", "O b", "H a", "a & b")
@@ -39,13 +43,16 @@ class Here:
 
 def staff(local: bool = True) -> tuple[Crews, Here]:
     crew = Here()
-    return cast(Crews, SimpleNamespace(local=local, crew=lambda default: crew)), crew
+    return cast(Crews, SimpleNamespace(local=local, forks=local, crew=lambda default: crew)), crew
 
 
-def layers(request: Request, target: Target) -> int:
+def measured(request: Request, target: Target) -> int:
     if target.name == "H a":
         raise InputError("this one fails")
     return target.facts.layers + 100
+
+
+layers = OnTarget(measured)
 
 
 def tasks() -> list[tuple[Input, ModelOptions]]:
@@ -90,15 +97,97 @@ def test_few_tasks_and_clusters_have_no_task_ahead(workers: int, count: int, loc
     assert (ahead.workers, ahead.take(0), crew.done) == (1, None, 0)
 
 
-@pytest.mark.parametrize("command", ["check", pytest.param("prove", marks=pytest.mark.slow)])
-def test_reports_do_not_depend_on_the_number_of_processes(command: str, hardsim: Cli, tmp_path: Path) -> None:
-    """One file is wrong, one is refused, and one has labels of its own regime."""
+@pytest.mark.parametrize(("count", "shares", "workers"), [(5, False, 2), (1, False, 1), (3, True, 1), (4, True, 2)])
+def test_a_command_without_words_to_share_shares_two_tasks(count: int, shares: bool, workers: int) -> None:
+    ahead = Ahead(staff()[0], Request(workers=2), layers, tasks()[:count], shares=shares)
+    assert ahead.workers == workers
+
+
+@pytest.mark.parametrize(("forks", "workers"), [(True, 2), (False, 1)])
+def test_few_tasks_are_worth_processes_that_start_quickly(
+    forks: bool, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.cli.ahead.processors", lambda: 2)
+    crews = cast(Crews, SimpleNamespace(local=True, forks=forks, crew=lambda default: Here()))
+    assert Ahead(crews, Request(), layers, tasks()).workers == workers
+
+
+def test_models_and_programs_begin_before_formulas() -> None:
+    shards: list[Shard] = []
+
+    class Listing(Here):
+        def run(self, job: Job, given: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
+            shards.extend(given)
+            yield from super().run(job, shards, together)
+
+    crews = cast(Crews, SimpleNamespace(local=True, forks=True, crew=lambda default: Listing()))
+    given = tasks()
+    for (one, _), name in zip(given, ("a.ltl", "b.srasp", "c.ahat.json", "d.cr", "e.ltl"), strict=True):
+        object.__setattr__(one, "name", name)
+    assert Ahead(crews, Request(workers=2), layers, given).take(0) is not None
+    ranks = {shard.name: shard.rank for shard in shards}
+    assert ranks["a.ltl"] == ranks["e.ltl"] == 0 < ranks["c.ahat.json"] < ranks["b.srasp"] < ranks["d.cr"]
+
+
+def test_a_task_that_loses_its_workers_is_an_error_and_no_verdict() -> None:
+    class Lost(Here):
+        def run(self, job: Job, given: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
+            yield from islice(super().run(job, given), 1)
+            raise WorkerFailure("3 workers in a row were lost with Y a", "Try --workers 1.")
+
+    crews = cast(Crews, SimpleNamespace(local=True, forks=True, crew=lambda default: Lost()))
+    ahead = Ahead(crews, Request(workers=2), layers, tasks())
+    assert ahead.take(0) is not None
+    with pytest.raises(WorkerFailure):
+        ahead.take(1)
+    assert ahead.take(2) is None, "this process does the rest"
+
+
+class Inside(LocalCrew):
+    """A crew of two whose calls are made in this process, with everything sent and returned as octets."""
+
+    def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
+        for call in (*calls, *more):
+            yield pickle.loads(pickle.dumps(work(*pickle.loads(pickle.dumps(call)))))
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    """Files of which one is wrong, one is refused, and one has labels of its own regime."""
     wrong, refused = tmp_path / "wrong.ltl", tmp_path / "refused.srasp"
     wrong.write_text("alphabet: a b\nX a\n", "utf-8")
     refused.write_text("acceptor\nalphabet: a b\n", "utf-8")
-    inputs = [FORMULAS / "since.ltl", wrong, FORMULAS / "dyck1.srasp", refused, FORMULAS / "ties.ahat.json"]
-    options = "--regime", "causal-temperature", "--max-n", 3, "--json", "-", "--workers"
-    found = [hardsim(command, *inputs, *options, k) for k in (1, 2)]
+    return [FORMULAS / "since.ltl", wrong, FORMULAS / "dyck1.srasp", refused, FORMULAS / "ties.ahat.json"]
+
+
+COMMANDS = {
+    "check": ("--regime", "causal-temperature", "--max-n", 3),
+    "prove": ("--regime", "causal-temperature", "--max-n", 2),
+    "bound": ("--max-n", 2, "--exhaustive", 5),
+    "precision": ("--max-n", 3, "--dtype", "float16"),
+    "equiv": ("--max-n", 4),
+}
+SLOWEST = re.compile("note: slowest: .*\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_reports_do_not_depend_on_where_they_are_computed(
+    command: str, inputs: list[Path], hardsim: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "LocalCrew", Inside)
+    found = [hardsim(command, *inputs, *COMMANDS[command], "--json", "-", "--workers", k) for k in (1, 2)]
     assert found[0].json == found[1].json
     assert found[0].code == found[1].code != 0
-    assert found[0].err == found[1].err != ""
+    assert SLOWEST.sub("", found[0].err) == SLOWEST.sub("", found[1].err) != ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_reports_do_not_depend_on_the_number_of_processes(command: str, inputs: list[Path], tmp_path: Path) -> None:
+    called = [command, *inputs, *COMMANDS[command], "--json"]
+    found = [process(*called, f"{k}.json", "--workers", k, cwd=tmp_path) for k in (1, 2, 3)]
+    texts = [(tmp_path / f"{k}.json").read_bytes() for k in (1, 2, 3)]
+    assert texts[0] == texts[1] == texts[2]
+    for one in found[1:]:
+        assert (one.code, one.out) == (found[0].code, found[0].out)
+        assert SLOWEST.sub("", one.err) == SLOWEST.sub("", found[0].err)
