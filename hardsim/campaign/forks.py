@@ -29,11 +29,13 @@ AHEAD, BACK = 4, 64
 
 
 def forks_safely() -> bool:
-    """Return True if this process can be forked: on Linux, while it has a single thread."""
+    """Return True if this process can be forked: on Linux, while it has a single thread and may have processes."""
+    from multiprocessing import current_process
+
     end = time.monotonic() + ENDING
     try:
         # A thread that has done its work may still be about to end.
-        while sys.platform == "linux":
+        while sys.platform == "linux" and not current_process().daemon:
             if threading.active_count() == 1 and len(os.listdir(THREADS)) == 1:
                 return True
             if time.monotonic() > end:
