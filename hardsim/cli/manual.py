@@ -627,11 +627,11 @@ SERVE = """Try formulas and programs on a page in your browser.
 
 The page is at the printed address, for this machine alone; Ctrl-C ends it. It needs the extra serve.
 
-You type a formula (.ltl), a C-RASP program (.cr) or an S-RASP program (.srasp). While you type, the page shows errors
-with their place. Then it shows the verdict, accepted and rejected words, the classes of the language, the attention
-maps of a word that you choose, and on request the smallest beta that works. Beside each answer is the command line that
-gives it: the page runs these commands. Its address bar holds all that you typed, so a copied link restores it. Ten
-lessons are a start.
+You type a formula (.ltl), a C-RASP or S-RASP program (.cr, .srasp), or a regular expression (.re), which has words and
+classes alone. While you type, the page shows errors with their place. Then it shows the verdict, accepted and rejected
+words, the classes of the language, the attention maps of a word that you choose, and on request the smallest beta that
+works. Beside each answer is the command line that gives it: the page runs these commands. Its address bar holds all
+that you typed, so a copied link restores it. Ten lessons are a start.
 
 Each request runs in a process of its own, which has 30 seconds (two minutes for the smallest beta) and 2 GiB of memory,
 and no files but those of the request. A request that has not arrived after 10 seconds is dropped. Requests to another

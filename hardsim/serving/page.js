@@ -17,6 +17,7 @@ const make = (tag, text = "", kind = "") => {
 
 // ---- the state, in the address ----
 
+const NETWORKS = ["check", "trace", "critical"]; // the answers that only a network has: a regular expression has none
 const suffix = () => document.querySelector("input[name=suffix]:checked").value;
 const typed = () => ({
   suffix: suffix(), text: byId("text").value,
@@ -171,12 +172,14 @@ const number = (value) => (value === null ? "\u2013" : typeof value === "object"
 const wordList = (title, words, more, kind) => {
   const list = make("ul", "", "words");
   for (const word of words) {
-    const button = make("button", shown(word), "word");
-    button.type = "button";
-    button.title = "Show the attention on this word";
-    button.addEventListener("click", () => trace(spelled(word)));
-    const item = make("li");
-    item.append(button);
+    const item = make("li"), network = suffix() !== "re";
+    const one = make(network ? "button" : "span", shown(word), "word");
+    if (network) {
+      one.type = "button";
+      one.title = "Show the attention on this word";
+      one.addEventListener("click", () => trace(spelled(word)));
+    }
+    item.append(one);
     list.append(item);
   }
   return [make("h3", title, kind), list, ...(more > 0 ? [make("p", `and ${more.toLocaleString("en")} more`, "dim")] : [])];
@@ -217,7 +220,8 @@ const rejected = (symbols, accepted, most) => {
 const drawWords = (result) => {
   const { accepted, max_n, tried } = result, others = tried - accepted.length;
   const out = rejected(alphabet, accepted, max_n);
-  const about = `of the ${tried.toLocaleString("en")} words up to length ${max_n}; choose one to see its attention`;
+  const choice = suffix() === "re" ? "" : "; choose one to see its attention";
+  const about = `of the ${tried.toLocaleString("en")} words up to length ${max_n}${choice}`;
   return [
     make("p", about, "dim"),
     ...wordList(`${accepted.length.toLocaleString("en")} accepted`, accepted.slice(0, MOST_WORDS),
@@ -343,17 +347,19 @@ const read = async () => {
   const size = model ? `: ${plural(model.layers, "layer")}, ${plural(model.heads, "head")}, dimension ${model.dimension}` : "";
   byId("status").textContent = failed ? "" : `No errors${size}.`;
   for (const name of ["trace", "critical"]) clear(name);
+  const network = suffix() !== "re";
+  for (const name of NETWORKS) parts[name].hidden = !network;
   if (failed) {
     for (const name of ["check", "words", "classify"]) clear(name);
     return;
   }
   const quick = [
-    answer("check", drawCheck),
+    ...(network ? [answer("check", drawCheck)] : []),
     answer("words", drawWords, { max_n: Math.min(LISTED, Math.round(Number(byId("max_n").value)) || 0) }),
   ];
   await Promise.all(quick);
   await answer("classify", drawClasses);
-  if (wordField.value) await trace(wordField.value, false);
+  if (network && wordField.value) await trace(wordField.value, false);
 };
 
 let timer = 0;

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 Action: TypeAlias = Literal["show", "check", "words", "classify", "trace", "critical"]
-Suffix: TypeAlias = Literal["ltl", "cr", "srasp"]
+Suffix: TypeAlias = Literal["ltl", "cr", "srasp", "re"]
 Regime: TypeAlias = Literal[
     "",
     "temperature",
@@ -106,7 +106,7 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         found = [name, self.file, *critical]
         if "max_n" in options:
             found += ["--max-n", str(self.max_n)]
-        if "network" in options:
+        if "network" in options and self.suffix != "re":  # an expression has no network
             # One argument with its value, so that no value is read as an option.
             found += [f"--regime={self.regime}"] * bool(self.regime) + [f"--beta={self.beta}"] * bool(self.beta)
         found += [f"--plot={picture}" for picture in self.pictures]

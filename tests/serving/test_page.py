@@ -136,6 +136,18 @@ class TestPage:
         assert tab.run("document.querySelector('#trace .messages').hidden")
         assert tab.run("document.querySelector('#trace button:nth-of-type(2)').disabled")
 
+    def test_a_regular_expression_has_words_and_classes_alone(self, tab: Tab, server: Server) -> None:
+        tab.open(f"{server.url}#suffix=re&word=ab&text=alphabet%3A+a+b%0A%28a%7Cb%29*a")
+        tab.wait(f"document.querySelector('#classify td') && {QUIET}")
+        assert texts(tab, "#words .word")[:3] == ["a", "aa", "ba"]
+        assert tab.run("document.querySelectorAll('#words button.word').length") == 0
+        hidden = "['check', 'trace', 'critical', 'words', 'classify'].map((name) => byId(name).hidden)"
+        assert tab.run(hidden) == [True, True, True, False, False]
+        tab.run("document.querySelector('input[value=ltl]').click()")
+        retype(tab, SINCE)
+        tab.wait(f"document.querySelector('#check .verdict') && {QUIET}")
+        assert tab.run(hidden) == [False] * 5
+
     def test_an_open_answer_has_its_number(self, tab: Tab, server: Server) -> None:
         tab.open(f"{server.url}#suffix=ltl&max_n=3&regime=none&word=bca&text=alphabet%3A+a+b+c%0Aa+S+b")
         tab.wait("document.querySelector('#trace img')?.naturalWidth > 0")

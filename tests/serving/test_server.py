@@ -19,7 +19,7 @@ import pytest
 
 from hardsim.program.regimes import NAMED
 from hardsim.serving.app import HEADERS, LARGEST_BODY, parts
-from hardsim.serving.page_requests import PageRequest, Regime, refusal
+from hardsim.serving.page_requests import PageRequest, Regime, Suffix, refusal
 from tests.cli.conftest import COMMAND, Cli, hardsim, written
 from tests.support.clusters import PATIENCE
 
@@ -203,6 +203,7 @@ ASKED = [
     ("classify", "ltl", SINCE, {}),
     ("trace", "ltl", SINCE, {"word": "cba"}),
     ("critical", "ltl", SINCE, {"max_n": 1}),
+    *((action, "re", "alphabet: a b\n(a|b)*a\n", {"max_n": 3, "regime": "none"}) for action in ("show", "words")),
 ]
 
 
@@ -283,7 +284,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("suffix", ["ltl", "cr", "srasp"])
+@pytest.mark.parametrize("suffix", get_args(Suffix))
 def test_texts_that_name_files_read_none(server: Server, suffix: str) -> None:
     """No file reaches an answer: `root:` is how the file of users begins."""
     for text in HOSTILE:
