@@ -130,6 +130,9 @@ SHARED = (
     ("check", "formulas", "--max-n", "8"),
     ("check", FLIPFLOP, "--max-n", "256"),
     ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
+    ("check", "formulas/networks/majority.spec", "--max-n", "126"),
+    ("bound", "formulas/since.ltl", "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
+    ("precision", "formulas/since.ltl", "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
 )
 """Commands whose times with two processes and with one are compared."""
 GROWTH = "exponent of the growth of a check"

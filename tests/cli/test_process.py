@@ -19,6 +19,7 @@ import pytest
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process, written
 from tests.support.clusters import PATIENCE, awaited, gone, two_workers, words_done
 
+FORMULAS = Path(__file__).parents[2] / "formulas"
 HARDSIM = " ".join(map(repr, COMMAND))
 """The command, quoted for a shell."""
 
@@ -184,6 +185,51 @@ def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path, tmp_path: 
         last_words(running).exits(130, "PARTIAL").says("is partial").unsaid("Traceback")
     assert workers
     assert gone(workers)
+
+
+@contextmanager
+def sharing(command: str, since: Path) -> Iterator[subprocess.Popen[str]]:
+    """Two processes that share a quick input, whose result has been printed, and two inputs that take minutes."""
+    dyck3 = (FORMULAS / "dyck3.srasp").read_text("utf-8")
+    long = [written(since.parent / f"{k}.srasp", dyck3) for k in (1, 2)]
+    arguments = [command, since, *long, *long, "--max-n", "60", "--workers", "2"]
+    with subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        encoding="utf-8", start_new_session=True,
+    ) as running:  # fmt: skip
+        try:
+            assert running.stdout is not None
+            while "since.ltl" not in running.stdout.readline():
+                assert running.poll() is None
+            yield running
+        finally:
+            running.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["prove", "check"])
+def test_ctrl_c_ends_inputs_that_other_processes_work_on(command: str, since: Path) -> None:
+    with sharing(command, since) as running:
+        workers = awaited(lambda: two_workers(running.pid))
+        os.killpg(running.pid, signal.SIGINT)
+        last_words(running).exits(130).unsaid("Traceback")
+    assert workers
+    assert gone(workers)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_again_and_again_gives_no_verdict(since: Path) -> None:
+    with sharing("prove", since) as running:
+        assert running.stderr is not None
+        seen = ""
+        while "workers in a row" not in seen:  # as the system does when memory runs out
+            for one in awaited(lambda: two_workers(running.pid)):
+                one.kill()
+            seen += running.stderr.readline()
+        running.send_signal(signal.SIGINT)  # this process goes on with the other inputs
+        last_words(running).exits(130, "1 file ended by an internal error").unsaid("Traceback")
+    assert "3 workers in a row were lost with " in seen
+    assert "1.srasp" in seen
 
 
 def test_no_color_means_no_colours_on_a_terminal(since: Path) -> None:

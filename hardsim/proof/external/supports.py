@@ -280,17 +280,27 @@ def _summed(gains: Floats) -> Floats:
 
 def _moved(layer: PositionMoves, value: Floats, weight: Floats, gains: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the greatest sums by state after one more position, and the weights of their paths."""
-    size = (len(layer.states), *value.shape[1:])
+    # Usually the first moves lead into every state, in order: then they need not be compared with anything.
+    whole = bool(layer.moves) and len(layer.moves[0][0]) == len(layer.states)
+    size = (0 if whole else len(layer.states), *value.shape[1:])
     best: Any = np.full(size, -np.inf)
-    beside = np.zeros(size)
-    for rows, sources, symbols in layer.moves:
-        found = value[sources] + gains[symbols]
-        added = weight[sources] + high[symbols]
-        here = best[rows]
+    beside: Any = np.zeros(size)
+    for number, (rows, sources, symbols) in enumerate(layer.moves):
+        found, added = value[sources], weight[sources]
+        found += gains[symbols]
+        added += high[symbols]
+        if whole and number == 0:
+            best, beside = found, added
+            continue
+        here, there = best[rows], beside[rows]
         better = found > here
-        best[rows] = np.where(better, found, here)
-        beside[rows] = np.where(better, added, beside[rows])
-    best = np.maximum(best * UP, best * DOWN) + ETA
+        np.copyto(here, found, where=better)
+        np.copyto(there, added, where=better)
+        best[rows], beside[rows] = here, there
+    below = best * DOWN
+    best *= UP
+    np.maximum(best, below, out=best)
+    best += ETA
     return best, beside
 
 

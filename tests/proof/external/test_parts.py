@@ -27,7 +27,7 @@ from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.joint import JointSupports
 from hardsim.proof.external.prove import ClassProver, WorkLimits, prove_external
 from hardsim.proof.external.ranges import FirstMlp, FunctionRanges
-from hardsim.proof.external.supports import HeadSupports, Paths
+from hardsim.proof.external.supports import HeadSupports, Paths, PositionMoves, _moved
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import COUNTING, NEXT, SYMBOLS, network_of, oracle_of, prefixes
 from tests.support.dense_networks import made
@@ -146,6 +146,32 @@ class JointCase:
         joint = JointSupports(self.heads, self.paths, count, **options)
         highs = self.lows + share * (self.highs - self.lows)
         return joint.bounds(np.arange(count), self.classes, self.directions, self.lows, highs)
+
+
+@pytest.mark.parametrize("symbols", [(0, 1, 2), (1,), ()])
+def test_a_step_of_paths_takes_the_greatest_sum_into_each_state(symbols: tuple[int, ...]) -> None:
+    """The sums into a state are compared one by one, also where the first moves do not lead into every state."""
+    rng = np.random.default_rng(5)
+    arcs = [(0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1), (2, 0, 2), (3, 1, 2)]
+    kept = [tuple(arc for arc in group if arc[2] in symbols) for group in (arcs[:2] + arcs[3::2], [arcs[2], arcs[4]])]
+    moves = tuple(tuple(np.array([arc[i] for arc in group], dtype=np.int64) for i in range(3)) for group in kept)
+    layer = PositionMoves(moves if symbols else (), np.arange(4))  # type: ignore[arg-type]
+    value, weight = rng.normal(size=(2, 3, 2)), rng.random((2, 3, 2))
+    gains, high = rng.normal(size=(3, 3, 2)), rng.random((3, 3, 1))
+    sums, weights = _moved(layer, value.copy(), weight.copy(), gains.copy(), high.copy())
+    for state, row, column in product(range(4), range(3), range(2)):
+        into = [
+            (
+                value[source, row, column] + gains[symbol, row, column],
+                weight[source, row, column] + high[symbol, row, 0],
+            )
+            for target, source, symbol in arcs
+            if target == state and symbol in symbols
+        ]
+        best, beside = max(into, default=(-np.inf, 0.0))
+        assert weights[state, row, column] == beside
+        found = sums[state, row, column]
+        assert found == best if best == -np.inf else best < found < best + 1e-14 * abs(best) + 1e-14
 
 
 @pytest.mark.parametrize("heads", [2, 3])
