@@ -568,7 +568,7 @@ def argument_for(weighting: SoftWeighting) -> Argument:
     if cutoff is None:
         return GEOMETRIC if weighting is SoftWeighting.GEOMETRIC else NUMERIC
     return Argument(
-        partial(nearest, worst_case=partial(sparse_worst_case, cutoff=cutoff)),
+        partial(nearest, worst_case=partial(sparse_worst_case, weighting=weighting)),
         sparse_look_up,
         sparse_apart,
         partial(sign_errors, share=partial(sparse_wrong_sign, cutoff=cutoff)),

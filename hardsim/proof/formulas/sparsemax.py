@@ -12,6 +12,11 @@ The nearest selected position. In the order in which the last one wins, let w be
 have any type, those after it only types that are not selected; if none is selected the last visible position wins, and
 no type is selected. Positions choose their types independently, so the largest logit of a wrong value before w and
 after w, and the least one of a right winner at w, decide for all words.
+
+Rounded exponentials have a bound where the cutoff is not reached, too (ours). Let l be the least logit of the winner w,
+and x_j <= l the largest one of a wrong value at j. The largest logit M of a row is at least l, so M is that of a right
+value, or x_j = l = M. A key of a wrong value weighs at most RN(e^(x_j - M)) <= RN(e^(x_j - l)), as rounding is
+monotone, and M weighs 1. With W for the sum of RN(e^(x_j - l)), the share of wrong values is at most W/(W + 1).
 """
 
 from __future__ import annotations
@@ -27,12 +32,15 @@ import numpy as np
 
 from hardsim.lang.reals import Real, lower
 from hardsim.network.numbers import Rational
+from hardsim.network.rounding import ExponentialFormat
+from hardsim.network.transformer import SoftWeighting
 from hardsim.proof.formulas.arrays import NOTHING, Array
 from hardsim.proof.formulas.head_argument import Errors
 from hardsim.proof.formulas.nearest import Extremes, LocalType, NearestReading
 from hardsim.proof.formulas.sites import Sites
 from hardsim.proof.formulas.state import HeadTask
 from hardsim.proof.shared.result import NotProved
+from hardsim.run.rounded_softmax import rounded_exponential
 
 IRRATIONAL = "this weighting is proved in rationals, and a score over the temperature is none"
 
@@ -69,24 +77,33 @@ class _Ends:
         )
 
 
-def sparse_worst_case(sites: Sites, reading: NearestReading, cutoff: int) -> tuple[Extremes, Extremes]:
+def sparse_worst_case(sites: Sites, reading: NearestReading, weighting: SoftWeighting) -> tuple[Extremes, Extremes]:
     """Return the worst cases of a head that looks for the nearest position, where the specified value is 0 and where it
-    is 1: the share of wrong values is 0 (at most, for all words) or not bounded (1). Raises NotProved if a logit is no
-    rational."""
+    is 1: a bound of the share of wrong values for all words. Under sparsemax it is 0 or 1. Raises NotProved if a logit
+    is no rational."""
     wrong, winners = np.full((2, len(sites)), NOTHING), np.zeros((2, len(sites)), dtype=np.int64)
     queries = list(zip(*reading.queries, strict=True))
     if any(isinstance(part, Real) for query in dict.fromkeys(queries) for part in query):
         raise NotProved(IRRATIONAL)
     rows: dict[tuple[int, tuple[Rational, ...]], tuple[list[_Ends], int]] = {}
+    form, cutoff = weighting.exponentials, weighting.cutoff or 0
+    judged: dict[int, list[tuple[float, int] | None]] = {}
     for site, query in enumerate(queries):
         n, i = sites.n[site], sites.i[site]
         if (n, query) not in rows:
             rows = {(n, query): _ends(sites, reading, n, query)}  # sites of a length follow each other
+            judged.clear()
         ends, one = rows[n, query]
         seen = [j - 1 for j in reading.mask.visible(i, n)]
         order = seen if reading.rightmost else seen[::-1]
         for value in (0, 1):
-            found = _judged([ends[j] for j in order], value, one * cutoff)
+            if form is None:
+                found = _judged([ends[j] for j in order], value, one * cutoff)
+            else:
+                if value not in judged:
+                    line = ends if reading.rightmost else ends[::-1]
+                    judged[value] = _rounded_shares(line, value, one, form)
+                found = judged[value][len(order) - 1]
             if found is not None:
                 wrong[value, site], winners[value, site] = found[0], order[found[1]] + 1
     return Extremes(wrong[0], winners[0], 0.0), Extremes(wrong[1], winners[1], 0.0)
@@ -130,6 +147,45 @@ def _judged(order: Sequence[_Ends], value: int, cutoff: int) -> tuple[float, int
         if rest is not None and logit - rest < cutoff:
             return 1.0, last
         found = (0.0, last) if found is None else found
+    return found
+
+
+def _rounded_shares(
+    line: Sequence[_Ends], value: int, one: int, form: ExponentialFormat
+) -> list[tuple[float, int] | None]:
+    """Return for the first one, two, ... positions of a line, in which the last selected one wins, the bound of the
+    share of wrong values under rounded exponentials, and the winner's place; None where no word has such a winner."""
+    unit, found = 1 << form.places, list[tuple[float, int] | None]()
+
+    def weight(logit: int, rival: int | None) -> int | None:
+        """Return the weight of a rival of a winner; None if it may have the larger logit."""
+        if rival is None:
+            return 0
+        return None if rival > logit else rounded_exponential(logit - rival, one, form)
+
+    def together(logit: int, rivals: Iterable[int | None]) -> int | None:
+        weights = [weight(logit, rival) for rival in rivals]
+        return None if None in weights else sum(one for one in weights if one is not None)
+
+    winners: dict[int, tuple[int, int | None]] = {}  # by place: logit, and the weight of its rivals
+    for k, ends in enumerate(line):
+        rival = ends.behind[value]
+        kept = {} if ends.blocks else winners  # no winner stands before a position that is selected whatever its type
+        winners = {}
+        for w, (logit, total) in kept.items():
+            more = weight(logit, rival)
+            winners[w] = logit, None if total is None or more is None else total + more
+        if (own := ends.winner[value]) is not None:
+            winners[k] = own, together(own, (other.wrong[value] for other in line[:k]))
+        totals = [(total, w) for w, (_, total) in winners.items()]
+        # If none is selected the last one wins.
+        if (own := ends.last[value]) is not None and not any(other.blocks for other in line[:k]):
+            totals.append((together(own, (other.behind[value] for other in line[:k])), k))
+        shares = [
+            (1.0 if total is None else math.nextafter(total / (total + unit), 2) if total else 0.0, w)
+            for total, w in totals
+        ]
+        found.append(max(shares, default=None))
     return found
 
 

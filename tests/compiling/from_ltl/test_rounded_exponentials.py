@@ -210,3 +210,46 @@ def test_other_regimes_are_exact_at_twice_the_cutoff(regime: str) -> None:
 def test_geometric_attention_has_no_exponentials() -> None:
     with pytest.raises(InputError, match="--exponential does not fit regime 'geometric'"):
         compile_formula(parse_text("alphabet: a b\nO a\n"), ModelOptions("geometric", weighting=SoftWeighting.FP16))
+
+
+# ---- nearest positions, up to a length ----
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "first"),
+    [("a S b", "fixed:8", 3), ("a S b", "fp16", 7), ("Y a", "fixed:8", 6), ("Y a", "fp16", 13)],
+)
+def test_nearest_positions_are_proved_to_the_length_before_the_first_wrong_word(
+    text: str, form: str, first: int
+) -> None:
+    """The first length is that of `tests.proving.test_rounded_words`, where every shorter word is run."""
+    target = exponential_target(text, form)
+    assert target.formula is not None
+    core = desugar(target.formula)
+    assert prove(target.model, target.program, first - 1, core).proved
+    assert not prove(target.model, target.program, first, core).proved
+
+
+@pytest.mark.parametrize("rightmost", [True, False])
+def test_the_bound_of_wrong_values_is_reached_by_some_word(rightmost: bool) -> None:
+    """On all words of a length the largest share of wrong values is at most the bound of the proof, and is reached
+    where every position can have every type."""
+    text, form = ("a S b", "a U b")[not rightmost], EXPONENTIALS["fp16"]
+    file = parse_text(f"alphabet: a b c\n{text}\n", "f").read_at("last" if rightmost else "first")
+    target = compile_formula(file, ModelOptions(at="last" if rightmost else "first", weighting=SoftWeighting.FP16))
+    beta, n = target.budget.beta, 5
+    worst = Fraction(0)
+    for word in product("abc", repeat=n):
+        order = list(word) if rightmost else list(word[::-1])
+        # Scores q + (place)/(2n), the same for both sides up to a constant; the last selected one wins.
+        logits = [beta * ((symbol != "a") + Fraction(place, 2 * n)) for place, symbol in enumerate(order)]
+        winner = max(range(n), key=lambda j: logits[j])
+        one = 2 * n
+        weights = rounded_softmax([int(logit * one) for logit in logits], one, form)
+        right = order[winner] == "b"
+        share = sum(weight for weight, symbol in zip(weights, order, strict=True) if (symbol == "b") != right)
+        worst = max(worst, Fraction(share))
+    core = desugar(file)
+    head, *_ = prove(target.model, target.program, n, core, min_n=n).heads
+    assert head.worst is not None
+    assert worst <= head.worst.error <= worst * (1 + Fraction(1, 2**40))
