@@ -218,7 +218,11 @@ const rejected = (symbols, accepted, most) => {
 };
 
 const drawWords = (result) => {
-  const { accepted, max_n, tried } = result, others = tried - accepted.length;
+  const { accepted, max_n } = result;
+  // The words of an automaton are found without trying the others, which are counted here.
+  let tried = suffix() === "re" ? 0 : result.tried;
+  if (suffix() === "re") for (let n = 1; n <= max_n; n++) tried += alphabet.length ** n;
+  const others = tried - accepted.length;
   const out = rejected(alphabet, accepted, max_n);
   const choice = suffix() === "re" ? "" : "; choose one to see its attention";
   const about = `of the ${tried.toLocaleString("en")} words up to length ${max_n}${choice}`;

@@ -141,6 +141,7 @@ class TestPage:
         tab.wait(f"document.querySelector('#classify td') && {QUIET}")
         assert texts(tab, "#words .word")[:3] == ["a", "aa", "ba"]
         assert tab.run("document.querySelectorAll('#words button.word').length") == 0
+        assert texts(tab, "#words h3") == ["31 accepted", "31 rejected"]  # half of the words up to length 5
         hidden = "['check', 'trace', 'critical', 'words', 'classify'].map((name) => byId(name).hidden)"
         assert tab.run(hidden) == [True, True, True, False, False]
         tab.run("document.querySelector('input[value=ltl]').click()")
