@@ -59,14 +59,29 @@ class ForkedProcesses:
 
 
 def run_and_end(run: Callable[..., object], *given: object) -> None:
-    """Call a function in a process, which ends at once if the process that asked for it ends."""
+    """Call a function in a process, which is asked to end if the process that asked for it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+        _end_after(parent.sentinel)
     run(*given)
 
 
 def _end_after(sentinel: int) -> None:
+    """End this process when nobody holds the other end of a pipe any more. On Linux the pipe itself sends the signal: a
+    thread that waits for it would forbid forks, which a check needs for its own processes."""
+    if sys.platform == "linux":
+        import fcntl
+
+        fcntl.fcntl(sentinel, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(sentinel, fcntl.F_SETSIG, signal.SIGTERM)
+        fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
+        if connection.wait([sentinel], 0):  # it has ended before
+            os._exit(1)
+    else:
+        threading.Thread(target=_wait_and_end, args=(sentinel,), daemon=True).start()
+
+
+def _wait_and_end(sentinel: int) -> None:
     with suppress(OSError):
         connection.wait([sentinel])
         os._exit(1)

@@ -246,6 +246,20 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     hardsim("watch", path).refused("hardsim watch needs watchfiles, which is not installed", "pip install '.[watch]'")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a check forks no processes")
+def test_a_check_may_fork_processes() -> None:
+    """No other thread is at work in its process, with all modules that it needs."""
+    asked = "import sys; from hardsim.campaign.forks import forks_safely; sys.exit(7 if forks_safely() else 8)"
+    code = (
+        "from hardsim.cli.app import one_thread; one_thread()\n"
+        "from hardsim.cli.watch import MODULES; from hardsim.serving.forked import ForkedProcesses\n"
+        f"process = ForkedProcesses(MODULES).start(exec, {asked!r}, daemon=False)\n"
+        "process.join(); print(process.exitcode)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "7\n"
+
+
 @dataclass
 class Shown:
     """A view that keeps what it shows."""
