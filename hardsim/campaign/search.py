@@ -18,17 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, permutations
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
-from hardsim.proof.external.leads import Leads
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.expected import ended
 from hardsim.targets.external import External
 from hardsim.targets.prefix_oracle import prefix_oracle
+
+if TYPE_CHECKING:
+    from hardsim.proof.external.leads import Leads
 
 SEARCHED = 400
 """Default number of words to try of each searched length."""
@@ -99,6 +101,8 @@ def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
 
 def leads_at(subject: External, n: int) -> Leads | None:
     """Return the leads at a length; None if the prover does not take the network or its reference."""
+    from hardsim.proof.external.leads import Leads  # the prover of networks, of which formulas need nothing
+
     try:
         return Leads(subject.network, prefix_oracle(subject), n) if n else None
     except NotProved:

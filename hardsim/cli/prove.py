@@ -254,7 +254,7 @@ class _Work:
                 with interruptible():
                     written = theorem.checked(written, files, prover, shown.show)
             except KeyboardInterrupt:  # it came before Rocq started
-                written = written.interrupted(prover)
+                written = written.interrupted(prover.version)
         return replace(result, rocq=written)
 
     def _write(self, name: str, target: Sink, subject: Subject, result: ProofResult) -> None:

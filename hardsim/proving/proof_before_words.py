@@ -18,7 +18,6 @@ from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
 from hardsim.proving.constant import constant_reach
-from hardsim.proving.external import check_network
 from hardsim.proving.prove import ProofResult, prover_of
 from hardsim.targets.base import Target
 from hardsim.targets.claims import AttentionClaim, HeadsClaim, PrefixClaim
@@ -53,6 +52,8 @@ def check_with_proof(
     if isinstance(claim, NoProof):
         return _without_proof(check_subject(subject, options, progress, crew, memory), replace(claim, attempted=False))
     if isinstance(claim, PrefixClaim):
+        from hardsim.proving.external import check_network  # as much code as all else that a check needs
+
         return check_network(claim.target, options, progress, crew, memory)
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
     return replace(result, constant=constant_reach(claim, result))

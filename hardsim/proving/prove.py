@@ -47,13 +47,12 @@ from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.options.table import Request, require_one_regime
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
-from hardsim.proof.formulas.by_automata import second_proof
 from hardsim.proof.formulas.every_length import prove_general
 from hardsim.proof.formulas.network import Report, prove
 from hardsim.proof.programs.every_length import ProgramArgument
 from hardsim.proof.shared.result import HeadProof, LinkProof, NoProof, Proof, SecondProof, WorstCase
 from hardsim.proving.confirmation import Confirmation, confirm
-from hardsim.proving.rocq.theorem import RocqCheck, require_theorem
+from hardsim.proving.rocq.outcome import RocqCheck
 from hardsim.proving.rounded_words import limit_of, wrong_when_rounded
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sharpening.measure import LengthFacts
@@ -255,6 +254,8 @@ def require_provable(request: Request) -> None:
             raise InputError(message, "Add --all-n, or leave out --smt.")
     if request.certificate is not None:
         require_one_regime(request, "one certificate is about one network")
+    from hardsim.proving.rocq.theorem import require_theorem  # a check needs no theorem
+
     require_theorem(request)
 
 
@@ -381,6 +382,8 @@ def prove_subject(
     links = [one.meaning for one in (proof, general) if one is not None and one.meaning is not None]
     second = None
     if any(link.proved for link in links):
+        from hardsim.proof.formulas.by_automata import second_proof
+
         second = second_proof(subject.name, subject.program, claim.formula)
     tried, mismatch = 0, None
     if not proof.proved:

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN
-from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import InputError
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
@@ -112,6 +111,8 @@ def formula_subject(
 def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[ProgramTarget, tuple[str, ...]]:
     """Compile an S-RASP program into hard attention. Return the subject, and warnings where its integers may leave the
     range of the construction. Raises Unsupported if a score has no construction."""
+    from hardsim.compiling.from_srasp.compile import compile_program  # formulas need none of it
+
     compiled = compile_program(program)
     subject = ProgramTarget(
         name=name,

@@ -34,16 +34,6 @@ from hardsim.network.dense import JudgedAt
 from hardsim.network.reader import read_json
 from hardsim.program.file import FORMAT as AHAT
 from hardsim.reading.automata.opening import declares_alphabet, drawn_format, open_drawn, open_table, read_table_json
-from hardsim.reading.folder import (
-    FORMAT_DEFAULT,
-    READOUT,
-    described,
-    network_of,
-    readout_sources,
-    settings_of,
-)
-from hardsim.reading.network_json import FORMAT as NETWORK
-from hardsim.reading.network_json import read_network_json
 from hardsim.reading.tensors import (
     Stored,
     TakenSetting,
@@ -60,8 +50,6 @@ from hardsim.targets.inputs.automaton import of_automaton
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.inputs.model import compiled_of_document, model_of_document
-from hardsim.targets.inputs.network import NetworkInput, SpecificationInput, SpecifiedInput, of_network
-from hardsim.targets.inputs.program import read_crasp, read_srasp
 from hardsim.targets.inputs.regex import read_regex
 from hardsim.targets.paths import CRASP, PROGRAM, REGEX, files_in
 from hardsim.targets.semantics import Semantics
@@ -70,6 +58,7 @@ from hardsim.targets.stored import FORMAT
 from hardsim.verify.sections import FORMAT as CERTIFICATE
 from hardsim.visible import visible_json
 
+# Modules of what only some files are (networks, programs) are imported where such a file is read.
 _DECLARING = (PROGRAM, ".json", SPEC)
 """The suffixes of files that always declare their own alphabet."""
 THE_FILE = "the file"
@@ -108,6 +97,8 @@ def read_input(
     if folder or place.endswith(SPEC):
         for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
             if value is not None and (folder or value != MENTIONED):
+                from hardsim.targets.inputs.network import NetworkInput
+
                 what = NetworkInput.what if folder else "a specification of a network"
                 message = f"{path} is {what}: {option} is for formulas, programs and expressions"
                 raise InputError(message, f"Leave out {option}.")
@@ -139,6 +130,8 @@ def read_input(
 
 def _read_spec(data: bytes, place: str, name: str, alone: bool, labelled: bool) -> Input:
     """Read a specification, with the network that it names unless `alone`; `labelled` as for `read_input`."""
+    from hardsim.targets.inputs.network import NetworkInput, SpecificationInput, SpecifiedInput
+
     given = replace(read_specification(data, name, place), opened=_accepting)
     if alone:
         return SpecificationInput.of(given)
@@ -216,10 +209,10 @@ def _read_data(
             f"{name} declares its own alphabet: --alphabet is for formulas, C-RASP programs and regular expressions"
         )
         raise InputError(message, "Leave out --alphabet.")
-    if place.endswith(CRASP):
-        return read_crasp(data, name, sha256, alphabet)
-    if place.endswith(PROGRAM):
-        return read_srasp(data, name, sha256)
+    if place.endswith((CRASP, PROGRAM)):
+        from hardsim.targets.inputs.program import read_crasp, read_srasp
+
+        return read_crasp(data, name, sha256, alphabet) if place.endswith(CRASP) else read_srasp(data, name, sha256)
     if place.endswith(REGEX):
         return read_regex(data, name, sha256, props, alphabet)
     if not place.endswith(".json"):
@@ -231,6 +224,8 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
     """Read a file that declares no alphabet, over the alphabet of another input."""
     sha256 = digest(data)
     if place.endswith(CRASP):
+        from hardsim.targets.inputs.program import read_crasp
+
         # A program names symbols one by one: sets that are declared by propositions are not listed for it.
         return read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
     if place.endswith(REGEX):
@@ -243,6 +238,9 @@ def of_stored(stored: Stored, name: str) -> Input:
     that hardsim does not understand."""
     if is_exported(stored):
         return _of_exported(stored, name)
+    from hardsim.reading.folder import described, network_of, readout_sources, settings_of
+    from hardsim.targets.inputs.network import of_network
+
     network, form = network_of(stored)
     found = of_network(network, name, stored.sha256, form.title, stored, tuple(described(stored, network, form)))
     remarked = (*stored.notes, *stored.settings.remarks)
@@ -269,6 +267,8 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         table = read_table_json(data, name)  # the empty key reads nothing
         if is_automaton_table(table.value) and not table.has("format"):
             return of_automaton(open_table(table, data.decode("utf-8-sig")), name, sha256)
+    from hardsim.reading.network_json import FORMAT as NETWORK
+
     document = read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)
     found = document.value.get("format") if isinstance(document.value, dict) else None
@@ -281,6 +281,10 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         raise InputError(message, "docs/networks.md describes these three formats, and how other networks are read.")
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     if kind == NETWORK:
+        from hardsim.reading.folder import FORMAT_DEFAULT, READOUT
+        from hardsim.reading.network_json import read_network_json
+        from hardsim.targets.inputs.network import of_network
+
         network = read_network_json(document)
         found = of_network(network, name, sha256, "network JSON")
         sources = {key: THE_FILE for key in READOUT if document.has(key)}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hardsim.compiling.from_srasp.compile import Compiled
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
+
+if TYPE_CHECKING:
+    from hardsim.compiling.from_srasp.compile import Compiled
 
 
 @dataclass(frozen=True, kw_only=True)

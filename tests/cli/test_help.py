@@ -148,6 +148,13 @@ def test_help_imports_nothing_that_computes(arguments: list[str]) -> None:
     assert imported(*arguments).isdisjoint(heavy)
 
 
+def test_a_check_of_a_formula_imports_no_code_about_networks_and_theorems() -> None:
+    found = imported("check", str(formulas_directory() / "since.ltl"), "--max-n", "2", "--workers", "1")
+    assert "hardsim.proving.prove" in found
+    others = {"reading.folder", "proof.external.prove", "proving.rocq.theorem", "compiling.from_srasp.compile"}
+    assert found.isdisjoint({f"hardsim.{name}" for name in others})
+
+
 @pytest.mark.parametrize("arguments", [["check", "--help"], ["check", "--max-n", "x"], ["-V"]])
 def test_what_needs_no_input_imports_no_language(arguments: list[str]) -> None:
     heavy = ("hardsim.lang", "hardsim.program", "hardsim.campaign.result")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
 
 from hardsim.errors import Contradiction, InputError, SourceError, Undecided
 from hardsim.options.table import Request, require_one_regime
@@ -16,43 +15,12 @@ from hardsim.proof.shared.result import Proof
 from hardsim.proving.rocq.coqc import Prover, Ticking, run_prover
 from hardsim.proving.rocq.folder import SUFFIX, folder_files, modules, require_free, write_folder
 from hardsim.proving.rocq.instance import TheoremText, instance_text, statement_of
+from hardsim.proving.rocq.outcome import RocqCheck
 from hardsim.proving.rocq.syntax import not_covered
 from hardsim.proving.rocq_comparison import compare_text, shipped_library
-from hardsim.records import Measured, Record, one_of
 from hardsim.targets.formula import FormulaTarget
 from hardsim.targets.stored import store_text
 from hardsim.targets.subject import Subject
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RocqCheck(Record):
-    """The Rocq theorem that was written about a proved formula, and what Rocq said of it."""
-
-    folder: str
-    """The folder, as given."""
-    files: tuple[str, ...]
-    """The files written there; the last one before the Makefile is the instance."""
-    instance: str
-    """The file with the theorem."""
-    verdict: Annotated[str, one_of("checked", "rejected", "interrupted", "not checked")]
-    """The verdict of Rocq; `not checked` if it is not installed, or did not answer."""
-    coqc: str | None = None
-    """The version of Rocq as it prints it; null: none was found."""
-    reason: str | None = None
-    """The reason why Rocq rejects the theorem, or did not answer; null otherwise."""
-    axioms: tuple[str, ...] = ()
-    """The axioms on which the theorem rests, as Rocq prints them."""
-    seconds: Measured | None = None
-    """The time that Rocq took for library and instance; null if it did not finish."""
-
-    @property
-    def partial(self) -> bool:
-        """True if the check was interrupted."""
-        return self.verdict == "interrupted"
-
-    def interrupted(self, prover: Prover) -> RocqCheck:
-        """Return this theorem with an interrupted check."""
-        return replace(self, verdict="interrupted", coqc=prover.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +69,7 @@ class TheoremPlan:
         try:
             found = run_prover(prover, sources, shown)
         except KeyboardInterrupt:
-            return written.interrupted(prover)
+            return written.interrupted(prover.version)
         seconds = Fraction(round(1000 * (monotonic() - started)), 1000)
         verdict = "not checked" if found.ended else "checked" if found.reason is None else "rejected"
         return replace(
