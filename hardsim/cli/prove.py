@@ -29,7 +29,8 @@ from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import PROOF, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.proving.rocq.coqc import find_prover
 from hardsim.proving.rocq.folder import require_free
-from hardsim.proving.rocq.theorem import RocqCheck, TheoremPlan, plan_theorem
+from hardsim.proving.rocq.outcome import RocqCheck
+from hardsim.proving.rocq.theorem import TheoremPlan, plan_theorem
 from hardsim.report.network_proof import print_network_proof, print_network_verdict
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 from hardsim.report.unused_options import require_file_made

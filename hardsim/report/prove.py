@@ -14,7 +14,7 @@ from hardsim.proof.programs.every_length import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation
 from hardsim.proving.prove import LengthProof, ProofResult
-from hardsim.proving.rocq.theorem import RocqCheck
+from hardsim.proving.rocq.outcome import RocqCheck
 from hardsim.records import NOTHING, at_least, at_most, short
 from hardsim.report.check import (
     STYLES,
