@@ -6,7 +6,7 @@ specification, or an external network."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,13 +95,7 @@ def read_input(
     place = located(path)
     folder = is_network_folder(place) or is_weights_name(place)
     if folder or place.endswith(SPEC):
-        for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
-            if value is not None and (folder or value != MENTIONED):
-                from hardsim.targets.inputs.network import NetworkInput
-
-                what = NetworkInput.what if folder else "a specification of a network"
-                message = f"{path} is {what}: {option} is for formulas, programs and expressions"
-                raise InputError(message, f"Leave out {option}.")
+        _require_no_options(path, folder, {"--alphabet": alphabet, "--props": props, "--dialect": dialect})
     if folder:
         return of_stored(read_folder(place), path)
     if is_directory(place) and not files_in(place) and (unread := unread_folder(place)) is not None:
@@ -126,6 +120,18 @@ def read_input(
         return found
     message = f"this is the shipped example; this directory has a file {own} of its own"
     return replace(found, remarked=(*found.remarked, message))
+
+
+def _require_no_options(path: str, folder: bool, given: Mapping[str, object]) -> None:
+    """Raise InputError if an option is given that is for languages: the input is a network's folder (`folder`) or its
+    specification."""
+    from hardsim.targets.inputs.network import NetworkInput
+
+    for option, value in given.items():
+        if value is not None and (folder or value != MENTIONED):
+            what = NetworkInput.what if folder else "a specification of a network"
+            message = f"{path} is {what}: {option} is for formulas, programs and expressions"
+            raise InputError(message, f"Leave out {option}.")
 
 
 def _read_spec(data: bytes, place: str, name: str, alone: bool, labelled: bool) -> Input:
