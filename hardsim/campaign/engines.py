@@ -9,7 +9,7 @@ rationals exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from math import inf, isinf, nextafter
@@ -25,7 +25,7 @@ from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.network.integers import Exact, largest, widened
 from hardsim.network.numbers import ONE, Rational
-from hardsim.network.transformer import Terms, Transformer
+from hardsim.network.transformer import Schedule, Terms, Transformer
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
 from hardsim.run.arithmetic import Column, Value, linear
@@ -395,14 +395,22 @@ class FloatEngine:
         self.subject, self.watched = subject, watched
         self.floats = FloatForward(network)
 
-    def passes(self, prepared: Sequence[Word]) -> Iterator[tuple[BatchTrace, Integers]]:
+    def at_temperature(self, temperature: Schedule) -> FloatEngine:
+        """Return the engine of the same network with another temperature, which shares what depends on none."""
+        other = FloatEngine(self.subject, self.floats.model, self.watched)
+        other.floats = self.floats.at_temperature(temperature)
+        return other
+
+    def passes(self, prepared: Sequence[Word], measured: bool = True) -> Iterator[tuple[BatchTrace, Integers]]:
         """Yield traces, each with pairs of a row in the trace and the number of its word; nothing where float64 is not
-        to be trusted in this process."""
+        to be trusted in this process. If not `measured`, only answers and margins are read in the traces."""
         if distrust() is None and not self.watched.streams and self.subject.exact:
             yield from self.floats.passes(prepared)
         elif distrust() is None:
             places = np.arange(len(prepared))
-            yield self.floats.trace(prepared), np.stack([places, places], axis=1)
+            symbols = self.floats.symbols(prepared)
+            trace = self.floats.run(symbols, soft=True, layers=measured, unrounded=measured)
+            yield trace, np.stack([places, places], axis=1)
 
     def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
         """Return the network's answers on words of one length, with their errors against exact hard attention on the
@@ -428,7 +436,7 @@ class FloatEngine:
         trusted."""
         result: list[tuple[bool, Answer]] = [(False, None)] * len(prepared)
         margins = np.zeros(len(prepared))
-        for trace, rows in self.passes(prepared):
+        for trace, rows in self.passes(prepared, measured=False):
             answers, sure = self.answers(trace, len(prepared[0]))
             here = self._margins(trace, len(prepared[0]))
             margins[rows[:, 1]] = here[rows[:, 0]]
@@ -590,8 +598,16 @@ class SoftEngine:
         self.words = WordEngine(subject, network, watched, BALL if used in (AUTO, FLOAT64) else used, dps)
         floats = used in (AUTO, FLOAT64) and not network.normed and network.rounding is None
         self.floats = FloatEngine(subject, network, watched) if floats else None
-        self._program, self._budget = program, budget
+        self._program, self._budget, self._dps = program, budget, dps
         self._allowed: dict[int, dict[Place, float]] = {}
+
+    def at_temperature(self, temperature: Schedule) -> SoftEngine:
+        """Return the engine of the same network with another temperature, which shares what depends on none."""
+        network = replace(self.network, temperature=temperature)
+        other = SoftEngine(self.subject, network, self._program, self.engine, self._dps, self._budget)
+        if self.floats is not None:
+            other.floats = self.floats.at_temperature(temperature)
+        return other
 
     def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
         """Return the network's answers on words of one length as they are read. Raises Undecided if the engine is

@@ -130,6 +130,8 @@ class Hunter:
         self.subject, self.program, self.make, self.whole = subject, program, make, whole
         self.words = list(expected)
         self.hard = HardRunner(subject)
+        self._soft: SoftEngine | None = None
+        """The engine at the temperature tried last, of which the next one shares parts."""
         self.expected: dict[Word, Answer] = dict(expected)
         self.stuck = False
         # A generator for each length: the words tried do not depend on other lengths.
@@ -152,7 +154,12 @@ class Hunter:
     def wrong_word(self, factor: Fraction) -> Word | None:
         """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found.
         Set `stuck` if a word has no answer at this or an earlier temperature of the search."""
-        soft = SoftEngine(self.subject, assemble(self.program, self.make(factor)), self.program)
+        schedule = self.make(factor)
+        if self._soft is None:
+            self._soft = SoftEngine(self.subject, assemble(self.program, schedule), self.program)
+        else:
+            self._soft = self._soft.at_temperature(schedule)
+        soft = self._soft
         margins = self._margins(soft, self.words)
         if isinstance(margins, tuple):
             return margins

@@ -22,8 +22,8 @@ from itertools import chain
 import numpy as np
 
 from hardsim.errors import InvariantError
-from hardsim.network.numbers import Rational
-from hardsim.network.transformer import HiddenUnit, Terms, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.network.transformer import Entering, HiddenUnit, Schedule, Terms, Transformer
 from hardsim.run.enclosure import (
     Block,
     Booleans,
@@ -104,9 +104,17 @@ class FloatForward:
         model.require_softmax("certified float64")
         self.model = model
         self._at: Prepared | None = None
+        self._parts: LengthParts | None = None
         self._causal = causal(model) and model.reading == "last"
         written = sum(len(head.values) for head in model.heads)
         self._bytes = 8 * (2 * model.dimension + 2 * written)
+
+    def at_temperature(self, temperature: Schedule) -> FloatForward:
+        """Return the same network with another temperature. It shares the parts of the last length that depend on no
+        temperature."""
+        other = FloatForward(replace(self.model, temperature=temperature))
+        other._parts = self._parts if self._at is None else self._at.parts
+        return other
 
     def batch_size(self, n: int) -> int:
         """Return the number of words of length n to run at once: BATCH symbols, or fewer if the columns would take
@@ -161,46 +169,69 @@ class FloatForward:
         """Run words of one length in one batch, with clips enclosed, and with the residual stream of every layer."""
         return self.run(self.symbols(words), soft=True, layers=True)
 
-    def run(self, symbols: Integers, soft: bool = False, layers: bool = False) -> BatchTrace:
+    def run(self, symbols: Integers, soft: bool = False, layers: bool = False, unrounded: bool = True) -> BatchTrace:
         """Run words given as rows of symbol numbers, (words, n), as `symbols` returns them.
 
         With `soft`, clips that do not saturate are enclosed. Without it, words with such clips are undecided, and the
-        trace's values for them are meaningless. With `layers`, the trace holds the residual stream of every layer.
+        trace's values for them are meaningless. With `layers`, the trace holds the residual stream of every layer;
+        without `unrounded`, no unrounded output.
         """
         with np.errstate(all="ignore"):
             n = symbols.shape[1] - self.model.bos
             if self._at is None or self._at.length != n:
                 self._at = None  # free the old one first: both together could fill the memory
-                self._at = Prepared(self.model, n)
+                self._at = Prepared(self.model, n, self._parts)
             at = self._at
             where = fork(symbols) if self._causal and not (soft or layers) else None
             if where is None:
-                return Stage(at, symbols, soft=soft).run(layers).conclude()
+                return Stage(at, symbols, soft=soft, unrounded=unrounded).run(layers).conclude()
             # A run of all positions, of any word, fills the caches that stages take parts of.
             if not at.warm:
                 Stage(at, symbols[:1]).run()
             return Stage(at, symbols, where).run().conclude()
 
 
+@dataclass(frozen=True, slots=True)
+class LengthParts:
+    """The parts of a network at one length that are the same for every word and every temperature.
+
+    `base` are the encodings (with the part of the embedding that all symbols share), and `letters` what depends on the
+    symbol, by coordinate. `views` gives, by mask, the keys that queries see. `found` caches blocks that are the same
+    for every word: they are exact, and no softmax is involved in them.
+    """
+
+    length: int
+    base: Sequence[Block]
+    letters: Mapping[int, Entering]
+    views: Mapping[Mask, Views]
+    found: dict[Place, Block]
+
+    @staticmethod
+    def of(model: Transformer, length: int) -> LengthParts:
+        """Return the parts of a network, with an empty cache."""
+        n = length + model.bos
+        values, letters = model.entering(length)
+        nothing = fixed([0] * n)
+        base = [fixed(column) if any(column) else nothing for column in values]
+        views = {mask: Views(mask, n, model.bos) for mask in {head.mask for head in model.heads}}
+        return LengthParts(length, base, letters, views, {})
+
+
 class Prepared:
     """The parts of a network at one length that are the same for every word; n counts positions.
 
-    `base` are the encodings (with the part of the embedding that all symbols share) by coordinate. `views` gives, by
-    mask, the keys that queries see. `heads` are the passes of heads with scores, by layer and number. `found` caches
-    blocks that are the same for every word. `warm` is True once a run of all positions has filled this cache and the
-    heads' tables.
+    `base`, `letters`, `views` and `found` are those of `parts`. `heads` are the passes of heads with scores, by layer
+    and number. `warm` is True once a run of all positions has filled the cache and the heads' tables.
     """
 
-    def __init__(self, model: Transformer, length: int) -> None:
-        """Prepare position encodings and temperatures of a length."""
+    def __init__(self, model: Transformer, length: int, parts: LengthParts | None = None) -> None:
+        """Prepare position encodings and temperatures of a length. `parts` are those of the same network at another
+        temperature; they are made anew if they are of another length."""
         self.model, self.length, self.n = model, length, length + model.bos
         self.reading = model.reading_index(length)
-        self.found: dict[Place, Block] = {}
         self.warm = False
-        values, self.letters = model.entering(length)
-        nothing = fixed([0] * self.n)
-        self.base = [fixed(column) if any(column) else nothing for column in values]
-        self.views = {mask: Views(mask, self.n, model.bos) for mask in {head.mask for head in model.heads}}
+        self.parts = parts = parts if parts is not None and parts.length == length else LengthParts.of(model, length)
+        self.base, self.letters, self.views, self.found = parts.base, parts.letters, parts.views, parts.found
         inverse = model.inverse_temperatures(length)
         tables = Tables()
         self.heads = {
@@ -232,9 +263,15 @@ class Stage:
     this stage."""
 
     def __init__(
-        self, at: Prepared, symbols: Integers, where: Fork | None = None, soft: bool = False, continued: bool = False
+        self,
+        at: Prepared,
+        symbols: Integers,
+        where: Fork | None = None,
+        soft: bool = False,
+        continued: bool = False,
+        unrounded: bool = True,
     ) -> None:
-        self.at, self.soft, self.continued = at, soft, continued
+        self.at, self.soft, self.continued, self.unrounds = at, soft, continued, unrounded
         self.words, self.decided = len(symbols), np.ones(len(symbols), dtype=np.bool_)
         self.margin: Bounds | None = None
         self.start, self.rows = 0, NO_ROWS
@@ -345,15 +382,16 @@ class Stage:
         inputs = [
             self._form((number, index, "unit", 0), unit.form, unit.bias) for index, unit in enumerate(layer.units)
         ]
-        extend(
-            model,
-            layer,
-            lambda index: self._read(inputs[index]),
-            self.unrounded,
-            lambda index: self._read(self.columns[index]),
-            affine,
-            ranked,
-        )
+        if self.unrounds:
+            extend(
+                model,
+                layer,
+                lambda index: self._read(inputs[index]),
+                self.unrounded,
+                lambda index: self._read(self.columns[index]),
+                affine,
+                ranked,
+            )
         for index, (unit, z) in enumerate(zip(layer.units, inputs, strict=True)):
             if model.rounds(unit):
                 self._note_margin(z)

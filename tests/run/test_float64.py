@@ -21,7 +21,7 @@ from hardsim.run.soft import SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
 from tests.support.check import FormulaTarget
 from tests.support.counting_strategies import counting_formulas
-from tests.support.language import Undecided, Unsupported, format_formula
+from tests.support.language import Undecided, Unsupported, format_formula, parse_arith
 from tests.support.model import PROVEN, FeedForward, Layer, Matrix, SoftModel, Transformer
 from tests.support.networks import (
     ALPHABET,
@@ -195,6 +195,26 @@ def test_the_three_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> Non
                 assert (np.abs(block.mid - twin.mid) <= block.radius + twin.radius).all()
                 assert (block.radius < 1e-9).all()
                 assert (twin.radius < 1e-9).all()
+
+
+def test_a_network_at_another_temperature_is_the_same_as_one_made_anew() -> None:
+    model = compiled("(a S b) & ODD(#[a])").model
+    words = [tuple(word) for word in product("ab", repeat=5)]
+    first = FloatForward(model)
+    for tau in ("1/n", "1/3", "2/i", "1/(9*n)"):
+        first.trace(words)
+        schedule = parse_arith(tau)
+        shared, fresh = first.at_temperature(schedule), FloatForward(replace(model, temperature=schedule))
+        for some in (words, [word[:3] for word in words]):  # what is shared is of one length
+            one, other = shared.trace(some), fresh.trace(some)
+            bare = shared.run(shared.symbols(some), soft=True, unrounded=False)
+            assert one.margin is not None
+            assert other.margin is not None
+            for pair in zip((*one.output, *one.margin), (*other.output, *other.margin), strict=True):
+                assert np.array_equal(*pair)
+            assert np.array_equal(bare.decided, one.decided)
+            assert np.array_equal(bare.output, one.output)
+        first = shared
 
 
 def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
