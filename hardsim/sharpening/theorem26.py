@@ -167,26 +167,31 @@ def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[RealNumbe
     is left out if another one has at least as many positions and at most its gap.
     """
     found: dict[str, list[Row]] = {}
+    numbers: dict[RealNumber, int] = {}
+    temperatures = [numbers.setdefault(value, len(numbers)) for value in inverse]  # rationals are hashed once
     for head in program.heads:
         rows = facts.heads.get(head.name)
         if rows is not None:
             seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), program.bos).tolist()
-            different = set(zip(seen, rows.fewest, rows.most, gaps[head.name], inverse, strict=True))
-            found[head.name] = list(_undominated(different))
+            different = zip(seen, rows.fewest, rows.most, gaps[head.name], temperatures, strict=True)
+            found[head.name] = list(_undominated(different, list(numbers)))
     return found
 
 
-def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
-    alike: dict[tuple[int, int, RealNumber, bool], list[tuple[int, Fraction]]] = {}
-    for positions, fewest, most, gap, inverse in rows:
-        alike.setdefault((fewest, most, inverse, gap is None), []).append((positions, gap or ZERO))
-    for (fewest, most, inverse, alone), some in alike.items():
+def _undominated(
+    rows: Iterable[tuple[int, int, int, Fraction | None, int]], inverse: Sequence[RealNumber]
+) -> Iterator[Row]:
+    """Yield rows that bound these; the last number of each is an index in `inverse`."""
+    alike: dict[tuple[int, int, int, bool], list[tuple[int, Fraction]]] = {}
+    for positions, fewest, most, gap, number in rows:
+        alike.setdefault((fewest, most, number, gap is None), []).append((positions, gap or ZERO))
+    for (fewest, most, number, alone), some in alike.items():
         least: Fraction | None = None
         # From the longest rows down, a shorter row matters only if its gap is smaller than all before.
         for positions, gap in sorted(some, key=lambda row: (-row[0], row[1])):
-            if least is None or gap < least:
+            if least is None or (gap is not least and gap < least):  # many gaps are one object
                 least = gap
-                yield positions, fewest, most, None if alone else gap, inverse
+                yield positions, fewest, most, None if alone else gap, inverse[number]
 
 
 def row_distance(

@@ -143,13 +143,22 @@ class Law:
         gaps: list[Fraction | None] = []
         fewest: list[int] = []
         most: list[int] = []
+        least: dict[int, Fraction | None] = {}
         for i in range(1 - self.world.bos, n + 1):
             # Orders of places: 0 is BOS, 1 the first position, 3 the last, 2 all others.
-            row = head.rows[0 if not i else 1 if i == 1 else 3 if i == n else 2]
+            order = 0 if not i else 1 if i == 1 else 3 if i == n else 2
+            row = head.rows[order]
             seen = int(number(row.visible, i, n))
             # Without a second score there is no gap.
             alone = row.equal or seen == 1
-            gaps.append(None if alone else min(number(gap, i, n) for gap in row.gaps))
+            if alone:
+                gaps.append(None)
+            else:
+                if order not in least:  # gaps that are the same at all positions of a place are evaluated once
+                    least[order] = min((number(gap, i, n) for gap in row.gaps if not depends_on_i(gap)), default=None)
+                own = [number(gap, i, n) for gap in row.gaps if depends_on_i(gap)]
+                common = least[order]
+                gaps.append(min(own if common is None else [common, *own]))
             fewest.append(seen if row.equal else len(row.winners) or 1)
             most.append(1 if row.unique else len(row.winners) or seen)
         sizes = [(max(at(query, n)), max(at(key, n))) for query, key in head.sizes]
@@ -190,6 +199,11 @@ def law_of(program: Program) -> ProgramLaw:
 def number(value: Value, i: int, n: int) -> Fraction:
     """Return the value of a function at one position of one length."""
     return _evaluated(value, i if "i" in value.names else 0, n) if isinstance(value, Ratio) else Fraction(value)
+
+
+def depends_on_i(value: Value) -> bool:
+    """Return True if a function depends on the position."""
+    return isinstance(value, Ratio) and "i" in value.names
 
 
 @lru_cache(maxsize=1 << 16)
