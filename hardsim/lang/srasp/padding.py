@@ -37,5 +37,6 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
     if length < len(word):
         raise InputError(f"{given}: shorter than the word", "The padded length must be the word's length or more.")
     if length > LONGEST_PADDED:
-        raise InputError(f"{given}: longer than {LONGEST_PADDED} positions", "Use a shorter word.")
+        hint = "Write a smaller length after pad:, or use a shorter word."
+        raise InputError(f"{given}: longer than {LONGEST_PADDED} positions", hint)
     return (*word, *[ast.BLANK] * (int(length) - len(word)))
