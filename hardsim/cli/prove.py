@@ -12,7 +12,7 @@ from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import crews
 from hardsim.cli.activity import still
-from hardsim.cli.ahead import ONE_PROCESS, Ahead, OnTarget
+from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import result_text
 from hardsim.cli.estimate import LONG, bar, cost_of, patient
 from hardsim.cli.pin import pin, require_pinnable, require_placed
@@ -26,7 +26,7 @@ from hardsim.proving import prove as proving
 from hardsim.proving.external import NetworkProof, prove_network
 from hardsim.proving.external_certificate import no_certificate
 from hardsim.proving.proof_files import external_file, written_down
-from hardsim.proving.prove import PROOF, ProofPlan, ProofResult, plan_proof, require_provable
+from hardsim.proving.prove import PROOF, UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.proving.rocq.coqc import find_prover
 from hardsim.proving.rocq.folder import require_free
 from hardsim.proving.rocq.outcome import RocqCheck
@@ -59,7 +59,8 @@ def command(request: Request) -> None:
         given = list(current.read())
         for one in given:
             require_file_made(request, one)
-        current.without(*PROOF)
+        tasks = current.tasks(given)
+        current.without(*(PROOF if len(tasks) > 1 else UNUSED))
         require_placed(request, given)
         # A certificate or SMT file has room for one proof.
         made = [WRITTEN[name] for name in targets] + ["one Rocq theorem"] * (request.rocq is not None)
@@ -68,9 +69,6 @@ def command(request: Request) -> None:
         if request.against is not None and not given:
             return  # the error has been reported
         staff = stack.enter_context(crews(request, note, still))
-        tasks = current.tasks(given)
-        if len(tasks) < 2:
-            current.without(*ONE_PROCESS)
         ahead = Ahead(staff, request, OnTarget(proved), tasks, networks=False, shares=False)
         stack.enter_context(closing(ahead))
         work = _Work(current, current.tables(given), targets, ahead)
