@@ -209,7 +209,7 @@ DAMAGES: list[tuple[Any, str]] = [
     (lambda d: head_of(d).update(weighting="rightmost"), 'weighting: expected one of softmax, found "rightmost"'),
     (
         lambda d: d["model"].update(weighting="average"),
-        'at model.weighting: expected one of softmax, sparsemax, geometric, found "average"',
+        "at model.weighting: expected one of softmax, sparsemax, geometric, softmax:fixed:8",
     ),
     (lambda d: d["model"].pop("weighting"), 'expected an object with the key "weighting"'),
     (lambda d: d["model"].pop("temperature"), 'at model: expected an object with the key "temperature"'),
