@@ -296,7 +296,7 @@ def written_for_heads(program: Program) -> Iterator[tuple[int, str]]:
         for unit in layer.units:
             outs = [out for out, _ in unit.outs if out in needed]
             found += [(number, out) for out in outs]
-            needed.update(name for name, _ in unit.pre.terms if outs)
+            needed.update(name for name, _ in unit.reads if outs)
         needed.update(name for head in layer.heads for name in head.reads)
     yield from dict.fromkeys(reversed(found))
 

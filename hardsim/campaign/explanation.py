@@ -110,6 +110,11 @@ class _Runs:
         for place in range(self.hard.n + 1 - self.program.first):
             expected = _clip(self.hard_form(unit.pre, number, place))
             low, high = map(_clip, self.soft_form(unit.pre, number, place))
+            if unit.cap is not None:
+                # Where the cap is a Boolean, the clip is the least of both.
+                most = self.hard_form(unit.cap, number, place)
+                ends = self.soft_form(unit.cap, number, place)
+                expected, low, high = min(expected, most), min(low, ends[0]), min(high, ends[1])
             # An enclosure that contains the exact value shows no difference: only certain ones count.
             if low > expected or high < expected:
                 yield place

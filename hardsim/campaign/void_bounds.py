@@ -66,7 +66,7 @@ class _Search:
             if found is None or found.reached <= self.tolerance:
                 continue
             # It is unknown which of several clips is wrong: the operator Y has one for even and one for odd positions.
-            terms = [term for unit in layer.units if out in dict(unit.outs) for term in unit.pre.terms]
+            terms = [term for unit in layer.units if out in dict(unit.outs) for term in unit.reads]
             names = [name for name, _ in terms]
             causes = [self.wrong[name] for name in names if name in self.wrong]
             heads = [self.writers[name][1].name for name in names if name in self.writers]

@@ -387,17 +387,25 @@ class BatchHard:
         the same for every word."""
         biases = dict(layer.biases)
         groups: dict[str, list[tuple[Affine, Rational]]] = {name: [] for name in biases}
+        capped: dict[str, list[tuple[Exact, Rational]]] = {}
         for unit in layer.units:
-            groups.setdefault(unit.out, []).append((unit.pre, unit.weight))
+            clips = groups.setdefault(unit.out, [])
+            if unit.cap is None:
+                clips.append((unit.pre, unit.weight))
+            else:
+                part = trace.sum(unit.pre.terms).clip(cap=trace.sum(unit.cap.terms))
+                capped.setdefault(unit.out, []).append((part, unit.weight))
         written: dict[str, Column] = {}
         for out, forms in groups.items():
             bias, static = biases.get(out, 0), out in self._static
-            found = None if static else self._function(forms, bias, True, (number, "clips", out), trace)
+            alike = not static and out not in capped
+            found = self._function(forms, bias, True, (number, "clips", out), trace) if alike else None
             if found is not None:
                 written[out] = found
                 continue
             shape = 1 if static else len(trace.symbols), self._length
-            total = written[out] = summed(forms, bias, True, trace.numbers, shape)
+            total = summed(forms, bias, True, trace.numbers, shape)
+            total = written[out] = combination([(total, 1), *capped.get(out, [])], 0, shape)
             ones, zeros = total.whole == total.unit, total.whole == 0
             if not static and (ones | zeros).all():
                 written[out] = pack(ones.astype(np.bool_))
@@ -418,6 +426,6 @@ def _static_names(program: Program) -> frozenset[str]:
             forms = [head.value, *chain(*head.score)]
             if static.issuperset(name for form in forms for name, _ in form.terms):
                 static.add(head.out)
-        moving = {unit.out for unit in layer.units if not static.issuperset(name for name, _ in unit.pre.terms)}
+        moving = {unit.out for unit in layer.units if not static.issuperset(name for name, _ in unit.reads)}
         static |= {*dict(layer.biases), *(unit.out for unit in layer.units)} - moving
     return frozenset(static)

@@ -41,7 +41,7 @@ class LayerTrace:
 
     `attended` and `columns` are the residual stream after attention and after the layer. `rows` describes the scores
     of the heads that are not uniform. `values` and `results` are, by head and output coordinate, the attended forms
-    before and after attention. `inputs` are the forms of the hidden units.
+    before and after attention. `inputs` are the forms of the hidden units, `caps` their caps (None: 1).
     """
 
     attended: Columns
@@ -50,6 +50,7 @@ class LayerTrace:
     values: dict[str, Columns] = field(default_factory=dict)
     results: dict[str, Columns] = field(default_factory=dict)
     inputs: list[Exact] = field(default_factory=list)
+    caps: list[Exact | None] = field(default_factory=list)
 
 
 @dataclass
@@ -222,7 +223,8 @@ class ExactModel:
             # `found.attended`: hidden units read the outputs of this layer's heads.
             pre = _form(unit.pre, found.attended)
             found.inputs.append(pre)
-            active = Exact.of(np.clip(pre.whole, 0, pre.unit if unit.clip else None), pre.unit)
+            found.caps.append(None if unit.cap is None else _form(unit.cap, found.attended))
+            active = pre.clip(unit.clip, found.caps[-1])
             for out, weight in unit.outs:
                 parts.setdefault(out, []).append((active, weight))
         biases = dict(Affine.of(layer.biases).terms)
@@ -236,7 +238,7 @@ class ExactModel:
 def _homogeneous(layer: ProgramLayer) -> bool:
     """Return True if the hidden units are relus of forms without constants, and add no biases: rows times a positive
     factor then give results times that factor."""
-    forms = (unit.pre.terms for unit in layer.units)
+    forms = (unit.reads for unit in layer.units)
     constant = any(name == ONE for terms in forms for name, _ in terms)
     return not layer.biases and not constant and not any(unit.clip for unit in layer.units)
 

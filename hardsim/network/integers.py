@@ -99,9 +99,14 @@ class Exact:
         size, unit = self.size * other.size, self.unit * other.unit
         return Exact.of(widened(self.whole, max(size, unit)) * other.whole, unit)
 
-    def clip(self, high: bool = True) -> Exact:
-        """Clip the numbers to [0, 1], or only to at least 0 if `high` is False."""
-        return Exact.of(np.clip(self.whole, 0, self.unit if high else None), self.unit)
+    def clip(self, high: bool = True, cap: Exact | None = None) -> Exact:
+        """Clip the numbers to [0, 1], or only to at least 0 if `high` is False; with `cap`, return x+ - (x - cap)+,
+        where y+ is the greater of y and 0."""
+        if cap is None or not high:
+            return Exact.of(np.clip(self.whole, 0, self.unit if high else None), self.unit)
+        shape = np.broadcast_shapes(self.whole.shape, cap.whole.shape)
+        above = combination([(self, 1), (cap, -1)], 0, (shape[0], shape[1]))
+        return combination([(self.clip(False), 1), (above.clip(False), -1)], 0, (shape[0], shape[1]))
 
     @property
     def magnitude(self) -> Fraction:

@@ -403,7 +403,8 @@ class Relus(NamedTuple):
         return Relus(Matrix.of(m, d, w1), b1, Matrix.of(d, m, w2), b2)
 
     def layer(self) -> FeedForward:
-        """Return the layer. A pair of relus that adds `relu(z) - relu(z - 1)` times output weights is a clip of it;
+        """Return the layer. A pair of relus that adds `relu(z) - relu(z - 1)` times output weights is a clip of it, and
+        so is one relu after the other with `relu(z) - relu(z - cap)`, where the cap is a coordinate or 1 minus one;
         relus that write nothing are left out."""
         columns: list[dict[int, Rational]] = [{} for _ in self.b1]
         for row, column, value in self.w2.entries:
@@ -425,8 +426,26 @@ class Relus(NamedTuple):
                 del others[second], waiting[relu][number]
                 clips.add(number)
                 seconds.add(second)
-        units = (replace(relu, clip=number in clips) for number, relu in enumerate(relus) if number not in seconds)
+        units: list[HiddenUnit] = []
+        for number, relu in enumerate(relus):
+            if number in seconds:
+                continue
+            capped = _capped(units[-1], relu) if units and number not in clips else None
+            units[-1 if capped else len(units) :] = [capped or replace(relu, clip=number in clips)]
         return FeedForward(tuple(units), tuple((index, bias) for index, bias in enumerate(self.b2) if bias))
+
+
+def _capped(first: HiddenUnit, second: HiddenUnit) -> HiddenUnit | None:
+    """Return the clip that two units are, if they are relus and the cap is a coordinate or 1 minus one; else None."""
+    if first.clip:
+        return None
+    apart = dict(first.form)
+    for place, value in second.form:
+        apart[place] = apart.get(place, 0) - value
+    cap = tuple(sorted((place, value) for place, value in apart.items() if value))
+    found = replace(first, clip=True, cap=cap, cap_bias=first.bias - second.bias)
+    literal = len(cap) == 1 and (cap[0][1], found.cap_bias) in ((1, 0), (-1, 1))
+    return found if literal and found.relus[1] == second else None
 
 
 def _ffn_json(ffn: FeedForward, d: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ output is below it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -205,20 +205,33 @@ class AttentionHead:
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
     """A hidden unit that adds `weight * f(form + bias)` to each coordinate of `outs`; f is a clip to [0, 1], or
-    relu. Form and outs are sorted by coordinate, without zeros."""
+    relu. Form and outs are sorted by coordinate, without zeros. The cap of a clip is 1, or the form `cap` plus
+    `cap_bias` (see `Unit`)."""
 
     form: Terms
     bias: Rational
     outs: Terms
     clip: bool
+    cap: Terms = ()
+    cap_bias: Rational = 1
 
     @property
     def relus(self) -> tuple[HiddenUnit, ...]:
-        """The unit by relus alone: itself, or `relu(z) - relu(z - 1)` for a clip."""
+        """The unit by relus alone: itself, or `relu(z) - relu(z - cap)` for a clip."""
         if not self.clip:
             return (self,)
         outs = tuple((out, -weight) for out, weight in self.outs)
-        return replace(self, clip=False), HiddenUnit(self.form, self.bias - 1, outs, clip=False)
+        form = dict(self.form)
+        for place, value in self.cap:
+            form[place] = form.get(place, 0) - value
+        above = tuple(sorted((place, value) for place, value in form.items() if value))
+        first = HiddenUnit(self.form, self.bias, self.outs, clip=False)
+        return first, HiddenUnit(above, self.bias - self.cap_bias, outs, clip=False)
+
+    @property
+    def reads(self) -> Terms:
+        """The terms of the forms that the unit reads: its input and its cap."""
+        return self.form + self.cap
 
 
 @dataclass(frozen=True, slots=True)

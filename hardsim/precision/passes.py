@@ -332,9 +332,11 @@ class Enclosed:
         last = np.where(high < gone, 0.0, self.form.round(last))
         return Enclosures(np.where(unknown, np.nan, first), np.where(unknown, np.nan, last))
 
-    def hidden(self, z: Enclosures, cap: Floats) -> Enclosures:
+    def hidden(self, z: Enclosures, cap: Enclosures) -> Enclosures:
         """Return min(max(z, 0), cap)."""
-        return z.each(lambda ends: np.minimum(np.maximum(ends, 0), cap))
+        low = np.minimum(np.maximum(z.low, 0), cap.low)
+        known = z.high is z.low and cap.high is cap.low
+        return Enclosures(low, low if known else np.minimum(np.maximum(z.high, 0), cap.high))
 
     def activated(self, kind: str, z: Enclosures) -> Enclosures:
         """Apply an activation that decreases to a minimum below 0 (tanh: there is none) and increases from there on,
@@ -443,7 +445,7 @@ class FormatPass:
         self._length = -1
         arrays = self.layout.arrays.items()
         self._arrays = {name: self.arithmetic.number(array) for name, array in arrays if not name.endswith(CAP)}
-        self._caps = {name: array for name, array in arrays if name.endswith(CAP)}
+        self._caps = {name: Enclosures.of(array) for name, array in arrays if name.endswith(CAP)}
 
     def prepare(self, n: int) -> None:
         """Compute what words of n symbols have in common: encodings, scales and masks."""
@@ -580,6 +582,11 @@ class FormatPass:
     def _hidden(self, prefix: str, kind: str, y: Enclosures) -> Enclosures:
         """Return the hidden units."""
         z = self._product(y, f"{prefix}w_in", f"{prefix}b_in")
+        if f"{prefix}w_cap" in self._arrays:
+            # Infinite caps are those of relus.
+            found, caps = self.arithmetic.matmul(y, self._arrays[f"{prefix}w_cap"]), self._caps[f"{prefix}cap"].low
+            found = self.arithmetic.add(found, self.arithmetic.number(np.where(np.isfinite(caps), caps, 0.0)))
+            return self.arithmetic.hidden(z, found.each(lambda ends: np.where(np.isfinite(caps), ends, caps)))
         if f"{prefix}w_gate" not in self._arrays:
             return self._activated(kind, z, f"{prefix}cap")
         gate = self._activated(kind, self._product(y, f"{prefix}w_gate", f"{prefix}b_gate"), f"{prefix}cap")

@@ -233,7 +233,7 @@ class Structure:
             found -= {coordinate for form in elsewhere for coordinate, _ in form}
         steps: list[tuple[list[int], list[Terms]]]
         steps = [([out for out, _ in head.values], [query for query, _ in head.scores]) for head in model.heads]
-        steps += [([out for out, _ in unit.outs], [unit.form]) for layer in model.layers for unit in layer.ffn.units]
+        steps += [([out for out, _ in unit.outs], [unit.reads]) for layer in model.layers for unit in layer.ffn.units]
         # A coordinate is removed if anything removed reads it, until nothing changes.
         left = len(found) + 1
         while left != len(found):

@@ -91,6 +91,9 @@ def _ffn(layer: ProgramLayer, index: Mapping[str, int]) -> FeedForward:
     for unit in layer.units:
         form, outs = dict(unit.pre.terms), _terms(unit.outs, index)
         bias = form.pop(ONE, 0)
+        cap = {ONE: 1} if unit.cap is None else dict(unit.cap.terms)
+        cap_bias = cap.pop(ONE, 0)
         if outs:
-            units.append(HiddenUnit(_terms(form.items(), index), bias, outs, unit.clip))
+            terms, most = _terms(form.items(), index), _terms(cap.items(), index)
+            units.append(HiddenUnit(terms, bias, outs, unit.clip, most, cap_bias))
     return FeedForward(tuple(units), _terms(Affine.of(layer.biases).terms, index))

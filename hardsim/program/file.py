@@ -29,7 +29,7 @@ from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.reader import Reader, shown
-from hardsim.network.transformer import AttentionHead, Matrix, Schedule, SoftWeighting, Transformer, rows_of
+from hardsim.network.transformer import AttentionHead, HiddenUnit, Matrix, Schedule, SoftWeighting, Transformer, rows_of
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 
@@ -197,6 +197,7 @@ def program_json(program: Program) -> dict[str, Any]:
                         pre=_terms_json(unit.pre.terms),
                         clip=unit.clip,
                         counts=unit.counts or None,
+                        cap=None if unit.cap is None else _terms_json(unit.cap.terms),
                     )
                     for unit in layer.units
                 ],
@@ -389,7 +390,7 @@ class _Reading:
     def unit(self, data: Reader, attended: frozenset[str], own: set[str]) -> Unit:
         """Read a hidden unit, which may read the outputs of this layer's heads."""
         if data.has("outs"):
-            data.only("outs", "pre", "clip", "counts")
+            data.only("outs", "pre", "clip", "counts", "cap")
             outs = tuple(
                 (self.new(Reader(name, data.name, place.path), own), place.rational())
                 for name, place in data.field("outs").members()
@@ -402,7 +403,10 @@ class _Reading:
                 raise data.field("weight").error("1 or -1")
             outs, clip = ((self.new(data.field("out"), own), weight),), True
         counts = data.has("counts") and data.field("counts").boolean()
-        return Unit(outs, self.form(data.field("pre"), attended), clip, counts)
+        if data.has("cap") and not clip:
+            raise data.field("cap").error("no cap: this unit is a relu")
+        cap = self.form(data.field("cap"), attended) if data.has("cap") else None
+        return Unit(outs, self.form(data.field("pre"), attended), clip, counts, cap)
 
     def head(self, data: Reader, before: frozenset[str]) -> Head:
         """Read an attention head, which may read the outputs of earlier layers."""
@@ -547,6 +551,7 @@ def program_of(
                         outs=tuple((names[index], weight) for index, weight in unit.outs),
                         pre=Affine.of([(ONE, unit.bias), *((names[index], value) for index, value in unit.form)]),
                         clip=unit.clip,
+                        cap=_cap(unit, names),
                     )
                     for unit in layer.ffn.units
                 ),
@@ -563,6 +568,11 @@ def program_of(
         reading=network.reading,
         outputs=tuple((symbol, renamed[name]) for symbol, name in outputs),
     )
+
+
+def _cap(unit: HiddenUnit, names: tuple[str, ...]) -> Affine | None:
+    cap = [(ONE, unit.cap_bias), *((names[index], value) for index, value in unit.cap)]
+    return Affine.of(cap) if unit.cap or unit.cap_bias != 1 else None
 
 
 def _letters(network: Transformer, names: tuple[str, ...]) -> tuple[Letter, ...]:

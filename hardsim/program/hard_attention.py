@@ -205,13 +205,20 @@ class Head:
 class Unit:
     """A hidden unit that adds `weight * f(pre)` to each coordinate of `outs`; f is a clip to [0, 1], or relu.
 
-    `counts` is True if pre is `2 (sum of looked-up counts + 1) - 1/2`, whose error reports show.
+    `counts` is True if pre is `2 (sum of looked-up counts + 1) - 1/2`, whose error reports show. With a `cap`, a
+    clip is `relu(pre) - relu(pre - cap)`: the conjunction with a Boolean, where pre is at most 0 or at least 1.
     """
 
     outs: tuple[tuple[str, Rational], ...]
     pre: Affine
     clip: bool = True
     counts: bool = False
+    cap: Affine | None = None
+
+    @property
+    def reads(self) -> tuple[tuple[str, Rational], ...]:
+        """The terms of the forms that the unit reads: its input and its cap."""
+        return self.pre.terms if self.cap is None else self.pre.terms + self.cap.terms
 
     @property
     def out(self) -> str:
@@ -321,7 +328,7 @@ class Program(Placed, Keeping):
             # Units come after the heads of their layer, so their inputs are added first.
             for unit in layer.units:
                 if any(out in needed for out, _ in unit.outs):
-                    needed.update(name for name, _ in unit.pre.terms)
+                    needed.update(name for name, _ in unit.reads)
             found = tuple(head.name for head in layer.heads if any(out in needed for out, _ in head.values))
             if found:
                 return found
@@ -340,7 +347,7 @@ class Program(Placed, Keeping):
             path[last[name]] = name
             layer = self.layers[last[name] - 1]
             reads = {head.out if len(head.values) == 1 else head.name: head.reads for head in layer.heads}
-            own = [term for unit in layer.units if name in dict(unit.outs) for term, _ in unit.pre.terms] or [name]
+            own = [term for unit in layer.units if name in dict(unit.outs) for term, _ in unit.reads] or [name]
             read = {below for term in own for below in reads.get(term, (term,))}
             needed = {below for below in read if last.get(below, len(self.layers)) < last[name]}
         return dict(sorted(path.items()))

@@ -296,7 +296,9 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
             require(unit.clip, "a hidden unit is not a clip")
             for out, weight in unit.outs:
                 row = {names[k]: str(value) for k, value in unit.form}
-                clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
+                cap = [str(unit.cap_bias), {names[k]: str(value) for k, value in unit.cap}]
+                cap = cap if unit.cap or unit.cap_bias != 1 else []
+                clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row, *cap])
         layers.append({"heads": [_writing_once(head_json(head, names)) for head in layer.heads], "clips": clips})
     stated = {} if model.weighting is SoftWeighting.SOFTMAX else {"weighting": model.weighting.value}
     return {
@@ -368,7 +370,7 @@ class _Claims:
         self.numbers = {json.dumps(node): number for number, node in reversed([*enumerate(self.nodes)])}
         # Reversed: of several clips that read a head, the first one names the coordinate.
         units = [unit for layer in program.layers for unit in layer.units]
-        self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.pre.terms}
+        self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.reads}
         self.coordinates: dict[str, Literal] = {name: [lit.node, lit.negated] for name, lit in literals.items()}
         self.coordinates |= {letter.name: self._letters(letter.symbols) for letter in program.letters}
         for head in program.heads:

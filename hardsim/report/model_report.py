@@ -304,7 +304,8 @@ def sums(layer: ProgramLayer) -> dict[str, str]:
     """Return, for each coordinate, what the hidden units and biases of a layer add to it, as text."""
     parts: dict[str, list[str]] = {}
     for unit in layer.units:
-        text = f"{'clip' if unit.clip else 'relu'}({unit.pre})"
+        cap = "" if unit.cap is None else f", at most {unit.cap}"
+        text = f"{'clip' if unit.clip else 'relu'}({unit.pre}{cap})"
         for out, weight in unit.outs:
             parts.setdefault(out, []).append(text if weight == 1 else f"{weight} {text}")
     for out, bias in layer.biases:

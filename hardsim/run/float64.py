@@ -396,6 +396,10 @@ class Stage:
             if model.rounds(unit):
                 self._note_margin(z)
             value = self._activate((number, index, "activated", 0), unit, z)
+            if unit.clip and unit.cap:
+                form = self._form((number, index, "cap", 0), unit.cap, unit.cap_bias)
+                cap = self._boolean((number, index, "Boolean cap", 0), form)
+                value = self._capped((number, index, "capped", 0), z, value, cap)
             for out, weight in unit.outs:
                 written.setdefault(out, []).append((weight, value))
         biases = dict(layer.biases)
@@ -439,6 +443,21 @@ class Stage:
         found = between(bottom, top, z.places if z.rad is None or z.partly else 0, 1)
         found.codes = z.codes
         return found
+
+    def _capped(self, place: Place, z: Block, value: Block, cap: Block) -> Block:
+        """Return z+ - (z - cap)+, where `value` is z clipped to [0, 1]. Where the cap is in [0, 1], that is the least
+        of `value` and the cap. Elsewhere it is between 0 and the cap."""
+        if z.static is not None and cap.static is not None:
+            exact, most = z.static, cap.static
+            return self._same_for_all(place, lambda: known(exact.clip(cap=most)))
+        if value.boolean and cap.boolean:
+            return bits(value.mid * cap.mid, place)
+        low, high = cap.lower, cap.upper
+        inside = (low >= 0) & (high <= 1)
+        bottom = np.where(inside, np.minimum(value.lower, low), np.minimum(low, 0.0))
+        top = np.where(inside, np.minimum(value.upper, high), np.maximum(high, 0.0))
+        size = max(value.size, cap.size)
+        return between(bottom, top, max(value.places, cap.places), size)
 
     def _note_margin(self, z: Block) -> None:
         """Lower each word's margin to the least max(-z, z - 1)/2 of this unit's inputs."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 from math import isqrt, lcm
 from operator import add
 from typing import Any, Generic, TypeVar
@@ -183,7 +183,7 @@ class Forward(Generic[T]):
         sums: dict[int, Column] = {out: Column([bias] * n) for out, bias in layer.biases}
         last: list[Value] = []
         for index, unit in enumerate(layer.units):
-            reads, made = [place for place, _ in unit.form], partial(self._hidden, unit, trace.columns)
+            reads, made = [place for place, _ in unit.reads], partial(self._hidden, unit, trace.columns)
             hidden = self._remembered(("unit", number, index), reads, trace.columns, made)
             last.append(hidden.last)
             trace.unsettled += hidden.unsettled
@@ -200,7 +200,8 @@ class Forward(Generic[T]):
     def _hidden(self, unit: HiddenUnit, columns: Sequence[Column]) -> Hidden[T]:
         """Return the result of a hidden unit at every position, with its margin if it rounds."""
         entering = linear(self.arithmetic, unit.form, columns, unit.bias)
-        values = [self._activate(unit, value) for value in entering.values]
+        caps = linear(self.arithmetic, unit.cap, columns, unit.cap_bias).values if unit.cap else [unit.cap_bias]
+        values = [self._activate(unit, *pair) for pair in zip(entering.values, cycle(caps), strict=False)]
         column = Column(values, all(is_exact(value) for value in values), serial=next(self._serials))
         if not self.model.rounds(unit):
             return Hidden(column, entering.values[-1], None, 0)
@@ -211,10 +212,17 @@ class Forward(Generic[T]):
         least = self.arithmetic.ranked(margins, len(margins))
         return Hidden(column, entering.values[-1], least, sum(not settled(value) for value in soft))
 
-    def _activate(self, unit: HiddenUnit, value: Value) -> Value:
-        if is_exact(value):
-            return min(max(value, 0), 1) if unit.clip else max(value, 0)
-        return self.arithmetic.clip(value) if unit.clip else self.arithmetic.relu(value)
+    def _activate(self, unit: HiddenUnit, value: Value, cap: Value) -> Value:
+        arithmetic = self.arithmetic
+        if is_exact(value) and (is_exact(cap) or not unit.clip):
+            return max(value, 0) - max(value - cap, 0) if unit.clip else max(value, 0)
+        if not unit.clip:
+            return arithmetic.relu(value)
+        if is_exact(cap) and cap in (0, 1):
+            return arithmetic.clip(value) if cap else 0
+        value, minus = lift(arithmetic, value), arithmetic.number(-1)
+        above = lift(arithmetic, arithmetic.relu(value + minus * lift(arithmetic, cap)))
+        return lift(arithmetic, arithmetic.relu(value)) + minus * above
 
     def _rounded(self, columns: list[Column]) -> list[Column]:
         """Return all coordinates as the network rounds them."""

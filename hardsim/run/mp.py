@@ -170,7 +170,14 @@ def amplification(model: Transformer, n: int) -> Fraction:
         for unit in layer.ffn.units:
             entered = _form(unit.form, columns, unit.bias)
             largest = max(largest, entered.error)
-            activated = Rounded(min(entered.size, Fraction(1)), entered.error) if unit.clip else entered
+            activated = entered
+            if unit.clip and not unit.cap:
+                activated = Rounded(min(entered.size, Fraction(1)), entered.error)
+            elif unit.clip:
+                cap, (plus, minus) = _form(unit.cap, columns, unit.cap_bias), (Fraction(1), Fraction(-1))
+                above = rounded_sum([(plus, entered), (minus, cap)], Fraction(0))
+                apart = rounded_sum([(plus, entered), (minus, above)], Fraction(0))
+                activated = Rounded(min(entered.size, cap.size), apart.error)
             for out, weight in unit.outs:
                 written[out].append((Fraction(weight), activated))
         biases = dict(layer.ffn.biases)

@@ -15,8 +15,8 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
     """Yield, layer by layer, bounds of |coordinate| before and after attention, over all positions and words of
     length n.
 
-    Bounds are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1. After a norm
-    the sum of squares is at most d, so that a coordinate is at most sqrt(d).
+    Bounds are propagated coordinate by coordinate: attention is a convex combination, a clip is at most its cap. After
+    a norm the sum of squares is at most d, so that a coordinate is at most sqrt(d).
     """
     normalized = [Fraction(isqrt(model.dimension) + 1)] * model.dimension
     size: list[Fraction] = [Fraction(0)] * model.dimension
@@ -34,7 +34,8 @@ def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], lis
         yield size, grown
         added = [Fraction(0)] * model.dimension
         for unit in layer.ffn.units:
-            top = Fraction(1) if unit.clip else reach(unit.form, grown) + _size(unit.bias)
+            form, bias = (unit.cap, unit.cap_bias) if unit.clip else (unit.form, unit.bias)
+            top = reach(form, grown) + _size(bias)
             for out, weight in unit.outs:
                 added[out] += _size(weight) * top
         for out, bias in layer.ffn.biases:

@@ -1,10 +1,11 @@
 """The output before rounding, which shows how far apart accepted and rejected words really are.
 
 After its last clip the output is 0 or 1. To show the values before the clips, every coordinate at the last position
-gets an *unrounded* value (ours). A clip `2x - 1/2` that reads attention has the unrounded value x; a Boolean gate
-takes an order statistic of its inputs' unrounded values. A gate `clip(sum of k literals - (t - 1))` says that at
-least t of them are true, so its continuous extension is the t-th largest: the least for a conjunction, the largest
-for a disjunction. Coordinates that do not depend on attention keep 0 and 1.
+gets an *unrounded* value (ours). A clip `2x - 1/2` that reads attention has the unrounded value x, or, if its cap is a
+literal, the least of both; a Boolean gate takes an order statistic of its inputs' unrounded values. A gate
+`clip(sum of k literals - (t - 1))` says that at least t of them are true, so its continuous extension is the t-th
+largest: the least for a conjunction, the largest for a disjunction. Coordinates that do not depend on attention keep 0
+and 1.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def extend(
     def level_of(number: int, unit: HiddenUnit) -> L | None:
         """Return the unrounded value of one unit; None if the unit depends only on exact Booleans."""
         if model.rounds(unit):
-            return affine(entering(number), HALF, QUARTER)
+            level = affine(entering(number), HALF, QUARTER)
+            literals = [affine(levels.get(index, read(index)), weight, unit.cap_bias) for index, weight in unit.cap]
+            return ranked([level, *literals], 2) if len(literals) == 1 else level
         gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)
         if not gate or not any(index in levels for index, _ in unit.form):
             return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hardsim.hard.exact import Columns, ExactModel, HardTrace, LayerTrace, Word
 from hardsim.hard.hardmax import ONE_VALUE, Rows, visible
-from hardsim.network.integers import Exact
+from hardsim.network.integers import Exact, combination
 from hardsim.program.hard_attention import Affine, Head, Program
 
 
@@ -77,8 +77,8 @@ class LayerFacts:
     """The facts about one layer.
 
     `values` are the least and largest attended forms, by (head, output coordinate). `margins` are, by hidden
-    unit, the least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1), and `tops`
-    the largest z.
+    unit, the least of max(-z, z - 1) over its inputs z (negative if some z lies strictly between 0 and 1; for other
+    caps than 1 see `_margin`), and `tops` the largest z.
     """
 
     heads: dict[str, HeadFacts]
@@ -168,6 +168,18 @@ def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
     return {program.clearance(value, trace.n) for value in values}
 
 
+def _margin(z: Exact, cap: Exact | None) -> Fraction:
+    """Return the distance of the inputs of a clip from those at which it is neither 0 nor its cap."""
+    if cap is None:
+        return Fraction(int(np.maximum(-z.whole, z.whole - z.unit).min()), z.unit)
+    shape, high = (len(z.whole), z.whole.shape[1]), cap.clip(False)
+    # It is 0 up to the least of 0 and the cap, which is cap - high, and the cap from the greatest, which is high, on.
+    below = combination([(cap, 1), (high, -1), (z, -1)], 0, shape)
+    above = combination([(z, 1), (high, -1)], 0, shape)
+    apart = np.maximum(below.whole.astype(object) * above.unit, above.whole.astype(object) * below.unit)
+    return Fraction(int(apart.min()), below.unit * above.unit)
+
+
 def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequence[Word]) -> LayerFacts:
     def least(column: Exact) -> Fraction:
         return Fraction(int(column.whole.min()), column.unit)
@@ -182,7 +194,7 @@ def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequen
             for name, forms in layer.values.items()
             for out, value in forms.items()
         },
-        margins=[Fraction(int(np.maximum(-z.whole, z.whole - z.unit).min()), z.unit) for z in layer.inputs],
+        margins=list(map(_margin, layer.inputs, layer.caps)),
         tops=[most(column) for column in layer.inputs],
         size=max(_size(program, entering), _size(program, layer.attended)),
     )

@@ -232,7 +232,10 @@ def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Er
     for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
         moved = _reach(unit.pre, attended)
         if unit.clip:
-            moved = ZERO if moved <= margin else min(moved, Fraction(1))
+            # It grows by at most 1 with its input and with its cap.
+            cap = ZERO if unit.cap is None else _reach(unit.cap, attended)
+            most = Fraction(1) if unit.cap is None else moved + cap
+            moved = ZERO if moved <= margin and not cap else min(moved + cap, most)
         elif top + moved <= 0:
             moved = ZERO  # never active, in neither model
         for out, weight in unit.outs:

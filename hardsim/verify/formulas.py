@@ -374,10 +374,8 @@ class FormulaChecker(Claim, Costs):
         ]
         if kind == "number":
             self.numbers[name] = query_number, read
-        if (
-            kind == "nearest"
-            and (found := self._at_once(name, (side, claim["backwards"]), query_number, read)) is not None
-        ):
+        found = self._at_once(name, (side, claim["backwards"]), query_number, read) if kind == "nearest" else None
+        if found is not None:
             self.bounds[name].append(found)
             return [found] * self.n
         before: Any = None
@@ -577,23 +575,29 @@ class FormulaChecker(Claim, Costs):
     def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Combination:
         """Return the sum of clips at a position: a constant, or the truth of the node claimed for coordinate k. Raises
         Rejected if the sum is not that truth for every word."""
-        forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
-        fixed = [self._fixed(form, i) for _, form in forms]
+        # A clip is `relu(z) - relu(z - cap)`: with a cap of 0 or 1 the product of that number and min(max(z, 0), 1).
+        forms = [(a, self.apply(row, i, b), self.apply(cap[1], i, cap[0]) if cap else {None: 1})
+                 for a, b, row, *cap in parts]  # fmt: skip
+        fixed = [None if cap.keys() - {None} else self._fixed(form, i) for _, form, cap in forms]
+        bounded = all(cap.keys() - {None} or cap.get(None, 0) in (0, 1) for *_, cap in forms)
+        require(bounded, f"the cap of a clip of '{k}' is not 0 or 1")
         if None not in fixed:
-            return combine((bias, {None: 1}), *((a, {None: value}) for (a, _), value in zip(forms, fixed, strict=True)))
+            return combine(
+                (bias, {None: 1}), *((a * value, cap) for (a, _, cap), value in zip(forms, fixed, strict=True))
+            )
         reason = f"meaning.coordinates: no claim about the coordinate '{k}', which depends on the word"
         require(k in self.claims, reason)
         node, negated = self.claims[k]
-        op, used = self.nodes[node][0], {key for _, form in forms for key in form}
+        op, used = self.nodes[node][0], {key for _, *some in forms for form in some for key in form}
         parts, inner = self._parts(node, used) if op in ("and", "xor") else ([], [])
         subject = self._subject(node, [part for part in parts if part not in used], used)
         what, args, *rest = self.nodes[subject]
         line = self.linear(args, rest[0], rest[1], i) if what == "at least" else {}
-        forms = [(a, self.along(form, line)) for a, form in forms]
+        forms = [(a, self.along(form, line), cap) for a, form, cap in forms]
         # The node is an unknown fact of this class of positions: its clip may only repeat another coordinate's truth.
-        if self.alias(node, i) != node and not any("" in form for _, form in forms):
+        if self.alias(node, i) != node and not any("" in form for _, form, _ in forms):
             op, what, line = LEAVES[0], LEAVES[0], {}
-        used = {key for _, form in forms for key in form}
+        used = {key for _, *some in forms for form in some for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
         # These heads should read exactly the truth of the subject, or of another part of a conjunction.
         lemmas = [name for name in heads if self._lemma(subject, name, i)]
@@ -610,13 +614,15 @@ class FormulaChecker(Claim, Costs):
 
     def _subject(self, node: int, parts: list[int], used: set[Any]) -> int:
         """Return the part of a conjunction or exclusive or that is a comparison or a predicate of the counts and heads
-        that its clips read; the node itself if no part is."""
-        for claim in [self.heads[key][1] for key in used if isinstance(key, str)]:
-            for part in parts:
-                what, args, *rest = self.nodes[part]
-                table = what == "predicate" and claim.get("count") == [args, [[1, rest[1][0][1]]]]
-                if table or (claim["kind"], claim.get("what")) == ("sign", (part, False)):
-                    return part
+        that its clips read, or a comparison of positions if they read no head; the node itself if no part is."""
+        claims = [self.heads[key][1] for key in used if isinstance(key, str)]
+        for claim, part in product(claims or [{"kind": None}], parts):
+            what, args, *rest = self.nodes[part]
+            table = what == "predicate" and claim.get("count") == [args, [[1, rest[1][0][1]]]]
+            number = claim["kind"] == "number" and part != claim["some"][0] and claim["count"][0][0] in args
+            compared = what == "at least" and (number or not claims)
+            if table or compared or (claim["kind"], claim.get("what")) == ("sign", (part, False)):
+                return part
         return node
 
     def _parts(self, node: int, used: set[Any]) -> tuple[list[int], list[int]]:
@@ -647,7 +653,7 @@ class FormulaChecker(Claim, Costs):
         (k, op, bias, forms, message), (subject, what), (line, sizes) = clips, about, counted
         heads, lemmas, edge, reads, (parts, inner) = read
         node, negated = self.claims[k]
-        used = {key for _, form in forms for key in form}
+        used = {key for _, *some in forms for form in some for key in form}
         # Truths that the node depends on are enumerated although no clip reads them.
         also = {*parts} if op in ("and", "xor") else {node} if op in LEAVES else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if what == "predicate"}
@@ -659,15 +665,15 @@ class FormulaChecker(Claim, Costs):
         require(len(free) + len(heads) <= TOGETHER, reason)
         found = [tuple(self.heads[name][3][i - 1]) for name in heads]
         # Everything that the table depends on. If a table was accepted before, it need not be computed again.
-        key = ("clips", k, op, subject, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge,
-               *reads.items(), "", *parts, "", *line.items(), "", *sizes.items(), "", *found, self.known[i - 1],
-               *(zero or {}).items(), *self.about(i))  # fmt: skip
+        key = ("clips", k, op, subject, tuple((a, *form.items(), "", *cap.items()) for a, form, cap in forms), *lemmas,
+               "", edge, *reads.items(), "", *parts, "", *line.items(), "", *sizes.items(), "", *found,
+               self.known[i - 1], *(zero or {}).items(), *self.about(i))  # fmt: skip
         self.spend(len(known) + sum(map(len, (forms, line, found))))
         if key in self.cache:
             return
         self.apart = False
         ways = len(free) + len(heads) + (op == "at least")
-        self.spend(2 * (2 + len(known) + sum(1 + len(form) for _, form in forms)) << ways)
+        self.spend(2 * (2 + len(known) + sum(1 + len(form) + len(cap) for _, form, cap in forms)) << ways)
         for chosen in product((0, 1), repeat=ways):
             truth: Combination = dict(zip([*sorted(free), *heads, ""], chosen, strict=False)) | known
             truth |= {a: truth[self.alias(a, i)] for a in also}
@@ -689,7 +695,10 @@ class FormulaChecker(Claim, Costs):
                 ends[""] = None if any(truth[name] != own for name in lemmas) else self._reach(line, sizes, own, i)
             # A case in which some part cannot have that truth does not occur.
             if all(ends.values()):
-                total = bias + sum(a * self._clip(k, form, ends, line, i) for a, form in forms)
+                caps = [between(cap, ends) for *_, cap in forms]
+                require(all(pair in ((0, 0), (1, 1)) for pair in caps), f"the cap of a clip of '{k}' is not 0 or 1")
+                total = bias + sum(a * self._clip(k, form, ends, line, i) * cap
+                                   for (a, form, _), (cap, _) in zip(forms, caps, strict=True))  # fmt: skip
                 require(total == ((goal and not edge) != negated), message)
         # `_together` looks at queries and keys too, which the cache key does not have.
         if not self.apart:
@@ -710,9 +719,7 @@ class FormulaChecker(Claim, Costs):
         low, high = (max(low, 0), high) if goal else (low, min(high, -1))
         return (low, high) if low <= high else None
 
-    def _joins(
-        self, bias: Fraction, forms: list[tuple[Fraction, Combination]], node: int, negated: bool, i: int
-    ) -> bool:
+    def _joins(self, bias: Fraction, forms: list[Any], node: int, negated: bool, i: int) -> bool:
         """Return True if clips that read the parts of a conjunction give its truth, without a table of all cases, so
         for any number of parts. If all parts hold, the inputs of the clips are known. Each part that fails changes an
         input by its weight, so inputs then lie between two ends."""
@@ -724,10 +731,14 @@ class FormulaChecker(Claim, Costs):
             else:
                 whole &= parts.setdefault(self.alias(k, i), turned) == turned
         totals = {True: bias, False: bias}
-        for a, form in forms:
+        for a, form, cap in forms:
             self.spend(2 + len(form) + len(parts))
             # In certificates of every length numbers may be functions of the position, which have no order.
-            if form.keys() - {None} - parts.keys() or not all(isinstance(b, int | Fraction) for b in form.values()):
+            if (
+                cap != {None: 1}
+                or form.keys() - {None} - parts.keys()
+                or not all(isinstance(b, int | Fraction) for b in form.values())
+            ):
                 return False
             moves = [form.get(k, 0) * (1 if turned else -1) for k, turned in parts.items()]
             all_hold = form.get(None, Fraction(0)) + sum(form.get(k, 0) for k, turned in parts.items() if not turned)
@@ -766,13 +777,8 @@ class FormulaChecker(Claim, Costs):
         # `alike` describes the whole row: equal ones make equal errors for equal counts.
         (one, alike), (other, otherwise) = (self._looked_up(name, i) for name in names)
         step = line.get(one, 0)
-        if (
-            one is None
-            or alike != otherwise
-            or not step
-            or line.keys() - {None} != {one, other}
-            or line[other] != -step
-        ):
+        fits = one is not None and alike == otherwise and line.keys() - {None} == {one, other}
+        if not fits or not step or line[other] != -step:
             return None
         low, high = ends[""]
         # `near` is the T next to the threshold: 0 if the comparison holds, -1 if not.

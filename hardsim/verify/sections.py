@@ -159,7 +159,16 @@ def head_claim(data: Any, place: str) -> None:
 
 
 HEAD = keys(name=text, mask=one_of(*SIDES, *STRICT), query=many(ROW), key=many(ROW), value=ROW, out=text)
-LAYER = keys(heads=many(HEAD), clips=named(row(rational, many(row(rational, rational, ROW)))))
+
+
+def clip(data: Any, place: str) -> None:
+    """Require a clip: an output weight, a bias and a form; then the constant and the form of its cap, unless that is
+    1."""
+    cap = (rational, ROW) if type(data) is list and len(data) > 3 else ()
+    row(rational, rational, ROW, *cap)(data, place)
+
+
+LAYER = keys(heads=many(HEAD), clips=named(row(rational, many(clip))))
 FORMULA = {"nodes": many(node, 1), "root": LITERAL}
 MODEL = {"encodings": named(text), "temperature": text, "layers": many(LAYER), "output": text}
 SYMBOLS, SETS = {"alphabet": many(text, 1)}, {"props": many(text)}
@@ -296,7 +305,8 @@ class Claim:
         require(len(set(written)) == len(written), "model: a coordinate is written twice")
         # What nothing writes is 0 everywhere, so it may be the output only if something is claimed of it.
         require(self.output in (*written, *self.claims), "model.output: nothing writes it")
-        self.rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
+        self.rows = [row for _, clips in self.layers for _, parts in clips.values() for part in parts
+                     for row in part[2::2]]  # fmt: skip
         for heads, _ in self.layers:
             self.rows += [row for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
         strange = {*chain(*self.rows)} - {*written} - self.claims.keys()

@@ -11,7 +11,8 @@ With m rows (all tokens read), x in R^(m x d), and the array names of `ExportLay
 
 with the further parts of `network.dense` where they exist.
 
-`clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu.
+`clip` is an f of its own: min(max(z, 0), cap) with a cap for each hidden unit, 1 for a clip and infinity for a relu. A
+cap that is a Boolean is x w_cap + cap.
 Values that depend on the length n and the position i are described by functions (see `function_json`): position
 encodings, and the scale of a head, which for a compiled network is 1/tau. The embedding is stored times its scale.
 Every number is rounded once, to float64.
@@ -263,7 +264,9 @@ def _mlp_arrays(ffn: FeedForward, d: int) -> dict[str, Array]:
         for place, value in unit.form:
             found["w_in"][place, number] = nearest_float(value)
         found["b_in"][number] = nearest_float(unit.bias)
-        found["cap"][number] = 1.0 if unit.clip else np.inf
+        found["cap"][number] = nearest_float(unit.cap_bias) if unit.clip else np.inf
+        for place, value in unit.cap:
+            found.setdefault("w_cap", np.zeros((d, m)))[place, number] = nearest_float(value)
         for out, weight in unit.outs:
             found["w_out"][number, out] = nearest_float(weight)
     if ffn.biases:

@@ -306,7 +306,7 @@ class _Graph:
         hidden = self.product(y, f"{prefix}w_in", f"{prefix}b_in")
         gated = f"{prefix}w_gate" in self.layout.arrays
         gate = self.product(y, f"{prefix}w_gate", f"{prefix}b_gate") if gated else hidden
-        found = self.activated(activation, gate, f"{prefix}cap")
+        found = self.activated(activation, gate, f"{prefix}cap", y if f"{prefix}w_cap" in self.layout.arrays else "")
         return self.op("MatMul", self.op("Mul", found, hidden) if gated else found, str(self.array(f"{prefix}w_out")))
 
     def head(self, prefix: str, description: dict[str, Any], y: str, number: int) -> str:
@@ -397,10 +397,11 @@ class _Graph:
 
         return self.once(f"seen under {mask}", make)
 
-    def activated(self, activation: str, z: str, cap: str) -> str:
-        """Return the activation f, as in model.py."""
+    def activated(self, activation: str, z: str, cap: str, y: str = "") -> str:
+        """Return the activation f, as in model.py, where the cap depends on `y` unless that is empty."""
         if activation in ("clip", "relu"):
-            return self.op("Min", self.op("Relu", z), str(self.array(cap)))
+            most = self.product(y, cap.removesuffix("cap") + "w_cap", cap) if y else str(self.array(cap))
+            return self.op("Min", self.op("Relu", z), most)
         if activation == "tanh":
             return self.op("Tanh", z)
         if activation in ("silu", "quick_gelu"):

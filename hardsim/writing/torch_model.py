@@ -99,7 +99,7 @@ class SoftLayer(Parameters):
         self.heads = nn.ModuleList(heads)
         for name in ("norm_1", "norm_2", "out_1", "out_2"):
             setattr(self, name, norm_of(config.get(name), tensors, f"{prefix}{name}."))
-        names = "w_in b_in cap w_out b_out w_gate b_gate"
+        names = "w_in b_in w_cap cap w_out b_out w_gate b_gate"
         self.mlp: Any = Parameters(tensors, prefix + "mlp.", names) if config["mlp"] else None
         self.config, self.after = config, config["norms"] == "after"
 
@@ -119,7 +119,8 @@ class SoftLayer(Parameters):
             y = y if self.after else self.norm_2(y)
             z = plus(y @ mlp.w_in, mlp.b_in)
             gate = z if mlp.w_gate is None else plus(y @ mlp.w_gate, mlp.b_gate)
-            found = activated(self.config["mlp"], gate, mlp.cap) * (1.0 if mlp.w_gate is None else z) @ mlp.w_out
+            cap = mlp.cap if mlp.w_cap is None else y @ mlp.w_cap + mlp.cap
+            found = activated(self.config["mlp"], gate, cap) * (1.0 if mlp.w_gate is None else z) @ mlp.w_out
             x = plus(x + found, mlp.b_out) if "out_2" not in self.config else x + self.out_2(plus(found, mlp.b_out))
             x = self.rounded(self.norm_2(x) if self.after else x)
         return x
@@ -228,7 +229,7 @@ def encoder_of(layers: Sequence[SoftLayer], d: int, tensors: Mapping[str, Tensor
 
 
 def activated(kind: str, z: Tensor, cap: Tensor | None) -> Tensor:
-    """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1 or infinity."""
+    """f: "clip" and "relu" are min(max(z, 0), cap), where cap is 1, a Boolean or infinity."""
     if kind in ("gelu", "gelu_new"):
         return nn.functional.gelu(z, approximate="none" if kind == "gelu" else "tanh")
     if kind in ("quick_gelu", "tanh"):

@@ -275,7 +275,8 @@ class _Lens:
         if cap is None:
             return w_in, b_in, w_out
         clipped = np.isfinite(cap)
-        joined = np.concatenate([w_in, w_in[:, clipped]], axis=1), np.concatenate([b_in, (b_in - cap)[clipped]])
+        above = w_in - arrays.get(f"{name}w_cap", 0.0)
+        joined = np.concatenate([w_in, above[:, clipped]], axis=1), np.concatenate([b_in, (b_in - cap)[clipped]])
         return *joined, np.concatenate([w_out, -w_out[clipped]])
 
     def _filled_mlp(self, number: int) -> dict[str, Array]:

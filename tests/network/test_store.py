@@ -71,7 +71,8 @@ def test_a_clip_is_written_as_two_relus() -> None:
 
 
 def test_pairs_of_hidden_units_that_are_clips() -> None:
-    """A pair is a clip if it has one form, a bias lower by 1, and opposite weights; nothing else is a clip."""
+    """A pair of opposite weights is a clip if it has one form and a bias lower by 1, or if one relu follows the other
+    with the cap x or 1 - x. Nothing else is a clip."""
 
     def clips(units: list[tuple[Rational, Rational, int]]) -> list[bool]:
         return [unit.clip for unit in ffn(units).units]
@@ -80,8 +81,12 @@ def test_pairs_of_hidden_units_that_are_clips() -> None:
     assert clips(clip) == [True]
     assert clips(clip[::-1]) == [True]
     assert clips(clip + clip) == [True, True]
-    for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, -1, -1)]:
+    for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, 0, -1), (3, -1, 1), (4, -1, -1), (1, -1, -1)]:
         assert clips([(2, 0, 1), other]) == [False, False]
+    for second, cap in [((1, 0, -1), (((1, 1),), 0)), ((3, -1, -1), (((1, -1),), 1))]:
+        (unit,) = ffn([(2, 0, 1), second]).units
+        assert (unit.clip, unit.cap, unit.cap_bias) == (True, *cap)
+        assert clips([second, (2, 0, 1)]) == [False, False]
     # A staircase: unit 1 pairs with unit 0; unit 2, which steps back up, has no partner.
     assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
 
@@ -99,8 +104,12 @@ def test_pairs_are_clips(network: Relus, point: list[Fraction]) -> None:
     assert Relus.of(layer, len(point)).layer() == layer
     for unit in layer.units:
         value = max(Fraction(0), sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
+        if unit.clip:
+            cap = sum((a * point[index] for index, a in unit.cap), Fraction(unit.cap_bias))
+            above = sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)) - cap
+            value -= max(Fraction(0), above)
         for index, weight in unit.outs:
-            found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)
+            found[index] += weight * value
     assert found == expected
 
 

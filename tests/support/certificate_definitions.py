@@ -191,9 +191,11 @@ def _output(model: dict[str, Any], word: tuple[Symbol, ...]) -> Decimal:
 
     def clipped(clip: list[Any], i: int) -> Decimal:
         bias, parts = clip
-        return real(bias) + sum(
-            (real(w) * min(max(form(reals(row), i) + real(b), zero), Decimal(1)) for w, b, row in parts), zero
-        )
+        total = real(bias)
+        for w, b, row, *cap in parts:
+            z, most = form(reals(row), i) + real(b), form(reals(cap[1]), i) + real(cap[0]) if cap else Decimal(1)
+            total += real(w) * (max(z, zero) - max(z - most, zero))
+        return total
 
     for layer in model["layers"]:
         new = [{head["out"]: _attended(head, model, form, i, n) for head in layer["heads"]} for i in range(1, n + 1)]

@@ -194,7 +194,10 @@ class RandomEvaluation:
             if description["mlp"] in ACTIVATED:
                 hidden = self.round(ACTIVATED[description["mlp"]](z))
             else:
-                hidden = np.minimum(np.maximum(z, 0), self.layout.arrays[f"{prefix}mlp.cap"])
+                cap = self.layout.arrays[f"{prefix}mlp.cap"]
+                if f"{prefix}mlp.w_cap" in self.arrays:
+                    cap = self.round(self.matmul(y, self.arrays[f"{prefix}mlp.w_cap"]) + cap)
+                hidden = np.minimum(np.maximum(z, 0), cap)
             x = self.plus(self.round(x + self.matmul(hidden, self.arrays[f"{prefix}mlp.w_out"])), f"{prefix}mlp.b_out")
             x = self.norm(description.get("norm_2"), f"{prefix}norm_2.", x) if after else x
         return x

@@ -271,9 +271,10 @@ class _Lowering:
                 continue
             heads.extend(block.heads)
             if name in self.required:
-                units.extend(Unit(((name, one.weight),), one.form, counts=name in self.sums) for one in block.clips)
+                counts = name in self.sums
+                units.extend(Unit(((name, one.weight),), one.form, counts=counts, cap=one.cap) for one in block.clips)
             if output == ACCEPT and name == self.names[self.core.root.node]:
-                units.extend(Unit(((ACCEPT, -one.weight),), one.form) for one in block.clips)
+                units.extend(Unit(((ACCEPT, -one.weight),), one.form, cap=one.cap) for one in block.clips)
                 biases.append((ACCEPT, 1))
         return ProgramLayer(tuple(heads), tuple(units), tuple(biases))
 
@@ -365,6 +366,7 @@ class _Lowering:
             within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
             if within is not None and self._joins(number, newest, block, within, forms):
                 self.required.update(self.names[other.node] for other in others)
+                self.sums |= {f"and{number}"} if self.names[newest.node] in self.sums else set()
                 return layer, within
             if self.names[newest.node] in self.after and self.readers[newest.node] == 1:
                 _, after = self.after[self.names[newest.node]]
@@ -380,10 +382,14 @@ class _Lowering:
     def _joins(
         self, number: int, newest: Lit, block: OperatorBlock, within: OperatorBlock, others: Sequence[Affine]
     ) -> bool:
-        """Return True if conjunction `number` is written `within` the layer of its newest operand. Each of the two
+        """Return True if conjunction `number` is written `within` the layer of its newest operand. A comparison of
+        counts that something else reads, too, is written twice. Each of the two
         clips of a sign test or a predicate of a count would repeat the `others`. So they must differ from what those
         clips read, and the network must not have more parameters than with a layer for conjunctions."""
         name = self.names[newest.node]
+        if within.clips[-1].cap is not None and self.readers[newest.node] > 1:
+            # The comparison is written for its other readers as well.
+            return within.parameters <= operators.conjunction([self._form(newest), *others]).parameters
         if not block.opposites and name not in self.after:
             return True
         before, after = self.after.get(name, (block.parameters, None))

@@ -38,19 +38,23 @@ ALWAYS = Affine.constant(1)
 @dataclass(frozen=True, slots=True)
 class Clip:
     """A hidden unit of an operator: `weight` (1 or -1) times `clip(form)`, where the form is between `least` and `most`
-    if all Booleans that it reads are exact (None: no bound)."""
+    if all Booleans that it reads are exact (None: no bound). With a `cap` it is the least of the clip and this Boolean.
+    """
 
     form: Affine
     least: Rational | None
     most: Rational | None
     weight: int = 1
+    cap: Affine | None = None
 
     def closed_unless(self, conditions: Sequence[Affine]) -> Clip:
         """Return the clip that is 0 where one of several exact Booleans is false, and unchanged elsewhere: with m the
-        least integer above `most`, `form - m (number of false ones)` is below 0 there. Raises ValueError without an
-        upper bound."""
+        least integer above `most`, `form - m (number of false ones)` is below 0 there. Without an upper bound the
+        condition b becomes the cap: `relu(z) - relu(z - b)` is 0 if b = 0, and the clip if b = 1 (ours, theory 17D).
+        Raises ValueError for several conditions then."""
         if self.most is None:
-            raise ValueError("a clip whose form has no upper bound cannot be closed")
+            (cap,) = conditions
+            return replace(self, cap=cap)
         factor = floor(self.most) + 1
         form = self.form
         for condition in conditions:
@@ -60,12 +64,11 @@ class Clip:
 
     @property
     def opposite(self) -> Clip | None:
-        """The clip that is 1 minus this one, `clip(1 - form)`; None without a lower bound (which a clip that is to be
-        closed needs) or for a clip that is subtracted."""
-        if self.least is None or self.weight != 1:
+        """The clip that is 1 minus this one, `clip(1 - form)`; None for a clip that is subtracted or has a cap."""
+        if self.weight != 1 or self.cap is not None:
             return None
-        least = None if self.most is None else 1 - self.most
-        return Clip(Affine.constant(1) - self.form, least, 1 - self.least)
+        least, most = (None if end is None else 1 - end for end in (self.most, self.least))
+        return Clip(Affine.constant(1) - self.form, least, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,9 @@ class OperatorBlock:
     @property
     def parameters(self) -> int:
         """The number of weights and biases of the clips, each of which is two relus, z and z - 1."""
-        rows = [dict(clip.form.terms) for clip in self.clips]
-        biases = [row.pop(ONE, 0) for row in rows]
-        return sum(2 * (len(row) + 1) for row in rows) + sum(bool(bias) + (bias != 1) for bias in biases)
+        caps = [Affine.constant(1) if clip.cap is None else clip.cap for clip in self.clips]
+        forms = [form for clip, cap in zip(self.clips, caps, strict=True) for form in (clip.form, clip.form - cap)]
+        return sum(len(form.terms) + 1 for form in forms)
 
 
 def edge(which: Literal["first", "last"], regime: Regime) -> OperatorBlock:
@@ -231,7 +234,9 @@ def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[A
     opposites = block.opposites
     if negated and len(block.clips) == 1 and (opposite := block.clips[0].opposite) is not None:
         opposites = (opposite,)
-    if any(clip.most is None for clip in (opposites if negated and opposites else block.clips)):
+    unbounded = any(clip.most is None for clip in (opposites if negated and opposites else block.clips))
+    # A cap is one Boolean, and a clip has one cap.
+    if unbounded and (len(others) > 1 or any(clip.cap is not None for clip in block.clips)):
         return None
     if not negated or opposites:
         clips = [clip.closed_unless(others) for clip in (opposites if negated else block.clips)]

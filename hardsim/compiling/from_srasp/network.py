@@ -317,7 +317,7 @@ class Builder:
         live = {ONE, *needed}
         for layer in reversed(self._layers):
             layer.units = {out: units for out, units in layer.units.items() if out in live}
-            live |= {name for units in layer.units.values() for unit in units for name, _ in unit.pre.terms}
+            live |= {name for units in layer.units.values() for unit in units for name, _ in unit.reads}
             kept = {
                 key: replace(head, values=tuple((out, form) for out, form in head.values if out in live))
                 for key, head in layer.heads.items()

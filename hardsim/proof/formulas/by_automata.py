@@ -208,6 +208,8 @@ class _Position:
         written: dict[str, Rational] = dict(layer.biases)
         for form, unit in layer.units:
             least, most = self._bounds(form)
+            if unit.cap is not None:
+                raise NotCompared(f"the unit that writes '{unit.outs[0][0]}' has a cap")
             if unit.clip:
                 least, most = min(form.scale, least), min(form.scale, most)
             value = max(0, least)
@@ -327,5 +329,5 @@ def _periodic(encoding: Encoding, program: Program) -> tuple[Encoding, int, Pred
 def _read(program: Program) -> frozenset[str]:
     """Return the coordinates that heads select by or read, that units read, or that is the output."""
     forms = [form for head in program.heads for form in (head.select, head.value) if form is not None]
-    forms += [unit.pre for layer in program.layers for unit in layer.units]
+    forms += [Affine(unit.reads) for layer in program.layers for unit in layer.units]
     return frozenset({name for form in forms for name, _ in form.terms} | {program.output})

@@ -165,6 +165,8 @@ def require_specified(model: Transformer, program: Program) -> None:
                 raise NotProved(f"head {head.name} has scores; with norms or rounding only means are proved", head.name)
         heads = [(one.name, one.mask, {out: dict(form) for out, form in one.values}) for one in layer.heads]
         means = [(one.name, one.mask, {index[out]: terms(form.terms) for out, form in one.values}) for one in own.heads]
+        if any(one.cap or one.cap_bias != 1 for one in layer.ffn.units) or any(one.cap for one in own.units):
+            raise NotProved("a clip has another cap than 1")
         units = [(dict(one.form), one.bias, dict(one.outs), one.clip) for one in layer.ffn.units]
         forms = [
             (terms(one.pre.terms, biased=True), dict(one.pre.terms).get(ONE, 0), terms(one.outs), one.clip)

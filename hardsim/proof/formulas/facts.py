@@ -562,8 +562,12 @@ class Facts:
         facts: dict[object, int] = {}
 
         @cache
-        def number(step: Fraction) -> int:
-            return self.number(tuple(sorted((int(value / step), count) for count, value in free.items())))
+        def number(step: Fraction) -> tuple[int, bool]:
+            """Return the number of the integer combination or of its opposite, and whether it is that of the former."""
+            both = [
+                tuple(sorted((int(value / part), count) for count, value in free.items())) for part in (step, -step)
+            ]
+            return self.number(max(both)), both[0] == max(both)
 
         def compared(found: LinearForm, site: int) -> int:
             step = common([*map(Fraction, free.values()), found.of_i, found.of_n])
@@ -578,7 +582,12 @@ class Facts:
             # Counts are not negative, so terms of one sign only move the sum further to that side.
             if above is not None and all(value > 0 if above else value < 0 for value in free.values()):
                 return self.diagrams.terminal(int(above))
-            return self.fact("at least", number(step), positions, bound)
+            combination, same = number(step)
+            if same:
+                return self.fact("at least", combination, positions, bound)
+            # Of integers, x >= bound iff not -x >= 1 - bound: a comparison and its negation share one fact.
+            turned = self.fact("at least", combination, (-positions[0], -positions[1]), 1 - bound)
+            return self.diagrams.negated(turned)
 
         def compare(constant: Any, site: int) -> int:
             total = constant + sum(coefficient * known[site] for coefficient, known in fixed)

@@ -245,8 +245,17 @@ class ProgramMeaning:
         parts: list[tuple[Rational, Column]] = []
         for item in clips:
             terms = [(c, read[name] if name in read else self.of(name)) for name, c in item.pre.terms if name != ONE]
-            parts.append((item.weight, self.facts.clip(terms, dict(item.pre.terms).get(ONE, 0))))
+            column = self.facts.clip(terms, dict(item.pre.terms).get(ONE, 0))
+            parts.append((item.weight, self._capped(item, column)))
         return self.facts.combine(parts, bias)
+
+    def _capped(self, item: Unit, column: Column) -> Column:
+        """Return the column of a clip with its cap, from the column without. The difference `relu(z) - relu(z - b)` is
+        the conjunction with a Boolean b, if the clip itself is 0 or 1."""
+        if item.cap is None:
+            return column
+        parts = (column, f"the clip that writes '{item.out}'"), (self.form(item.cap), f"the cap of '{item.out}'")
+        return self.facts.both([self.facts.truths(*part) for part in parts])
 
     def _variable(self, name: str) -> int:
         """Return the variable of what a head reads, where nothing is known of it."""
@@ -333,7 +342,7 @@ class ProgramMeaning:
         offsets = self.facts.fixed(facts.combine(rest, constant), f"the part of '{out}' besides its counts")
         compare = facts.comparison(counts, threshold, f"the coordinate '{out}'")
         column = tuple([compare(offset, site) for site, offset in enumerate(offsets)])
-        return facts.combine([(clips[0].weight, column)], bias)
+        return facts.combine([(clips[0].weight, self._capped(clips[0], column))], bias)
 
     def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, HeadMeaning]) -> Column:
         """Return the column of a sum of clips by the sign of a sum of counts: a head tests the sign where several
@@ -341,7 +350,7 @@ class ProgramMeaning:
         facts, out = self.facts, clips[0].out
         odd = NotProved(f"the coordinate '{out}' is not one test of a sign, or a conjunction with one")
         ((name, read), *others) = reads.items() or [("", None)]
-        if not isinstance(read, Sign) or others:
+        if not isinstance(read, Sign) or others or any(item.cap is not None for item in clips):
             raise odd
         variable, sizes = facts.fact("read", name), facts.sites.sizes(MASKS[read.side])
 

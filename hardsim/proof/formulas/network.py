@@ -34,7 +34,7 @@ from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, Terms, Transformer
-from hardsim.program.hard_attention import Program, ProgramLayer, Unit
+from hardsim.program.hard_attention import Affine, Program, ProgramLayer, Unit
 from hardsim.proof.formulas.account import account_of
 from hardsim.proof.formulas.facts import Column, Facts, TooLarge, clip
 from hardsim.proof.formulas.geometric import nearest_by_site, no_counts
@@ -136,7 +136,7 @@ def walked(
     link = linked(claim, lambda: walk(State(model, program, facts, heads=known), argument, report))
     readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
     for unit in (unit for layer in program.layers for unit in layer.units):
-        for name in readers.keys() & dict(unit.pre.terms):
+        for name in readers.keys() & dict(unit.reads):
             readers[name][str(unit.pre)] = None
     heads = []
     for number, layer in enumerate(program.layers, start=1):
@@ -236,7 +236,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
         bias, units, items = biases.get(out, 0), own.get(out, []), expected.get(out, [])
         if bias != specified.get(out, 0) or [weight for weight, _ in units] != [item.weight for item in items]:
             raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
-        clips = [_clip(state, unit, item, (out, number), margins)
+        clips = [_capped(state, unit, item, (out, number), margins)
                  for number, ((_, unit), item) in enumerate(zip(units, items, strict=True))]  # fmt: skip
         parts = [(weight, column) for (weight, _), (column, _) in zip(units, clips, strict=True)]
         written[out] = state.facts.combine(parts, bias), any(reads for _, reads in clips)
@@ -263,6 +263,24 @@ def by_coordinate(
     for item in layer.units:
         expected.setdefault(state.place(item.out), []).append(item)
     return own, expected
+
+
+def _capped(
+    state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins
+) -> tuple[Column, bool]:
+    """Return the value of a clip as `_clip` does, with its cap: `relu(z) - relu(z - b)` is the conjunction of the clip
+    with b, if the clip is 0 or 1, so that z is at most 0 or at least 1, and b is 0 or 1 too."""
+    value, attended = _clip(state, unit, item, which, margins)
+    expected = Affine.constant(1) if item.cap is None else item.cap
+    if not unit.cap and unit.cap_bias == 1 and item.cap is None:
+        return value, attended
+    what, facts = f"the cap of the clip that writes '{item.out}'", state.facts
+    own, target = state.soft(unit.cap, unit.cap_bias, what), state.hard(state.terms(expected), what)
+    if own != target or not facts.boolean(own):
+        raise NotProved(f"{what} is not the specified Boolean")
+    if not facts.boolean(value):
+        raise NotProved(f"the clip that writes '{item.out}' has a cap, and values other than 0 and 1")
+    return facts.both([value, own]), attended
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:

@@ -193,6 +193,8 @@ def law_of(program: Program) -> ProgramLaw:
         raise NotProved("the proof from the weights does not cover layer norms")
     if program.rounding is not None:
         raise NotProved("the proof from the weights does not cover rounding")
+    if any(unit.cap is not None for layer in program.layers for unit in layer.units):
+        raise NotProved("the proof from the weights does not cover clips with another cap than 1")
     return ProgramLaw(*(_Derivation(program, make(program.bos)).law() for make in (one_position, every_length)))
 
 

@@ -79,7 +79,7 @@ class Hints:
         self.scale = SCALES[regime]
         # What the first clip of a coordinate writes; with one head a layer it may be in a later layer.
         units = [unit for layer in model.layers for unit in layer.ffn.units]
-        self.readers = {place: out for unit in reversed(units) for place, _ in unit.form for out, _ in unit.outs[:1]}
+        self.readers = {place: out for unit in reversed(units) for place, _ in unit.reads for out, _ in unit.outs[:1]}
         self.state = [self._first(place, name) for place, name in enumerate(self.names)]
         for place, function in model.encodings:
             self.state[place] = self._encoded(function)
@@ -125,7 +125,7 @@ class Hints:
         rows: dict[int, list[int]] = {out: [] for out, _ in ffn.biases}
         for unit in ffn.units:
             for out, _ in unit.outs:
-                rows.setdefault(out, []).extend(place for place, _ in unit.form)
+                rows.setdefault(out, []).extend(place for place, _ in unit.reads)
         # In the order in which units are written, then those that only have a bias.
         outs = distinct((out for unit in ffn.units for out, _ in unit.outs), rows)
         units = [self._unit(out, rows[out]) for out in outs]

@@ -43,8 +43,9 @@ def program(text: str, regime: str = "temperature") -> Program:
 
 
 def value(clip: Clip, given: dict[str, Fraction]) -> Fraction:
-    form = sum((c * given[name] for name, c in clip.form.terms), Fraction(0))
-    return clip.weight * min(max(form, Fraction(0)), Fraction(1))
+    cap = TRUE if clip.cap is None else clip.cap
+    low, high = (sum((c * given[name] for name, c in form.terms), Fraction(0)) for form in (clip.form, clip.form - cap))
+    return clip.weight * (max(low, Fraction(0)) - max(high, Fraction(0)))
 
 
 def cases(block: OperatorBlock) -> list[dict[str, Fraction]]:
@@ -87,13 +88,20 @@ def test_declared_ranges_hold(kind: str) -> None:
         assert all(clip.least <= one <= clip.most for one in exact)
 
 
-def test_a_clip_without_an_upper_bound_is_not_closed() -> None:
-    clip = operators.compare(Affine.coordinate("#"))
-    assert clip.most is None
-    assert clip.opposite is None
-    with pytest.raises(ValueError, match="no upper bound"):
-        clip.closed_unless([TRUE])
-    assert operators.conjunction_in_layer(OperatorBlock((), (clip,)), False, [TRUE]) is None
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_clip_without_an_upper_bound_has_one_cap(negated: bool) -> None:
+    block = OperatorBlock((), (operators.compare(Affine.coordinate("#")),))
+    for other in (Affine.coordinate("x"), TRUE - Affine.coordinate("x")):
+        made = operators.conjunction_in_layer(block, negated, [other])
+        assert made is not None
+        for total, x, error in product((-100, -2, -1, 0, 1, 100), (0, 1), (Fraction(-1, 4), Fraction(1, 4))):
+            given = {"#": total + error, "x": Fraction(x), ONE: Fraction(1)}
+            held = x == (other.terms[-1][1] == 1)
+            assert value(made.clips[0], given) == int(((total >= 0) != negated) and held)
+        assert operators.conjunction_in_layer(made, negated, [LETTER]) is None
+    assert operators.conjunction_in_layer(block, negated, [LETTER, TRUE]) is None
+    with pytest.raises(ValueError, match="too many values"):
+        block.clips[0].closed_unless([LETTER, TRUE])
 
 
 def test_blocks_stay_small() -> None:
@@ -117,7 +125,10 @@ def test_blocks_stay_small() -> None:
         ("O a & O c & !Y b", 2),
         ("O (a & O (b & O (c & O a)))", 4),
         ("H (a -> O (b | !O (c & !O a)))", 4),
-        ("c & #L[a] > #L[b]", 4),  # a comparison of looked-up counts is not joined
+        ("c & #L[a] > #L[b]", 3),
+        ("c | #[a] > #[b]", 3),
+        ("#L[a] = 1", 3),  # that the count is at least 1 is known in layer 1
+        ("c & #L[a] > 2 & #L[a] > #L[b]", 4),  # two comparisons of one layer
         ("c & PRIME(#L[a])", 3),
         ("c | EVEN(#[a])", 3),
         ("EVEN(#L[a]) & #L[a] > 0", 4),  # the predicate's clips read that the count is positive already
@@ -148,10 +159,14 @@ def test_layers_of_sign_tests(text: str, layers: int) -> None:
         ("!(#[a] >= 2 * #[b] - 1)", "sign"),
         ("PRIME(#L[a])", "lookup"),
         ("!EVEN(#[a])", "lookup"),
+        ("#L[a] > #L[b] + 1", "lookup"),
+        ("!(#[a] >= 2 * #[b] - 1)", "lookup"),
+        ("#R[a] + 2 * #L[b] > #[a]", "lookup"),
     ],
 )
 def test_joined_counts_are_right_proved_and_certified(text: str, counting: Any) -> None:
-    file = parse_text(f"alphabet: a b\n{text} & (b | first) & !(b & Y b)\n", "f")
+    first = "" if counting == "lookup" and ">" in text else "(b | first) & "  # a cap is one literal
+    file = parse_text(f"alphabet: a b\n{text} & {first}!(b & Y b)\n", "f")
     found = compile_formula(file, ModelOptions(counting=counting))
     assert len(found.program.layers) == 3
     agree(found, all_words("ab", 5))
@@ -181,23 +196,26 @@ def mistakes(form: Affine) -> list[Affine]:
 @pytest.mark.parametrize(
     ("text", "counting"),
     [
-        ("#L[a] > #L[b]", "sign"),
-        pytest.param("!(#[a] > #[b])", "sign", marks=pytest.mark.slow),
-        pytest.param("!EVEN(#L[a])", "lookup", marks=pytest.mark.slow),
+        ("#L[a] > #L[b] & b & !Y b", "sign"),
+        ("#L[a] > #L[b] & !Y a", "lookup"),
+        pytest.param("#L[a] <= #L[b] & Y b", "lookup", marks=pytest.mark.slow),
+        pytest.param("!(#[a] > #[b]) & b & !Y b", "sign", marks=pytest.mark.slow),
+        pytest.param("!EVEN(#L[a]) & b & !Y b", "lookup", marks=pytest.mark.slow),
     ],
 )
 def test_mistakes_in_joined_clips_are_not_proved_and_not_certified(text: str, counting: Any) -> None:
-    """Each change of a clip that makes some word's answer wrong is refused by both links of the proof and by the
-    checker of certificates."""
-    file = parse_text(f"alphabet: a b\n{text} & b & !Y b\n", "f")
+    """Each change of a clip or its cap that makes some word's answer wrong is refused by both links of the proof and by
+    the checker of certificates."""
+    file = parse_text(f"alphabet: a b\n{text}\n", "f")
     found, words = compile_formula(file, ModelOptions(counting=counting)), all_words("ab", 5)
     program, document, wrong = found.program, certificate(found, 4), 0
     layer = program.layers[-1]
     lengths = [[word for word in words if len(word) == n] for n in range(1, 6)]
     expected = {word: int(Oracle(file).accepts(word)) for word in words}
     for number, unit in enumerate(layer.units):
-        for form in mistakes(unit.pre):
-            units = (*layer.units[:number], replace(unit, pre=form), *layer.units[number + 1 :])
+        caps = [] if unit.cap is None else [replace(unit, cap=cap) for cap in (None, *mistakes(unit.cap))]
+        for changed in [*(replace(unit, pre=form) for form in mistakes(unit.pre)), *caps]:
+            units = (*layer.units[:number], changed, *layer.units[number + 1 :])
             other = replace(program, layers=(*program.layers[:-1], replace(layer, units=units)))
             model = ExactModel(other)
             runs = [model.run(batch).columns[program.output] for batch in lengths]
@@ -212,10 +230,10 @@ def test_mistakes_in_joined_clips_are_not_proved_and_not_certified(text: str, co
             assert not prove_general(network, other, core).proved
             assert not prove_general(network, program, core).proved
             broken = copy.deepcopy(document)
-            *_, row = broken["model"]["layers"][-1]["clips"][unit.out][1][number]
-            row.clear()
-            row.update({name: str(value) for name, value in form.terms if name != ONE})
-            broken["model"]["layers"][-1]["clips"][unit.out][1][number][1] = str(dict(form.terms).get(ONE, 0))
+            forms = [dict(form.terms) for form in (changed.pre, *[changed.cap or TRUE] * (unit.cap is not None))]
+            parts = [(str(form.pop(ONE, 0)), {name: str(c) for name, c in form.items()}) for form in forms]
+            clip = [str(unit.weight), *(one for part in parts for one in part)]
+            broken["model"]["layers"][-1]["clips"][unit.out][1][number] = clip
             assert sealed(broken) is not None
     assert wrong >= 8
 

@@ -24,17 +24,35 @@ Fixpoint check_heads (st : state) (hs : list head) (zs : list hint) : option sta
       | _, _ => None end
   | _, _ => None
   end.
-Definition entry_eqb (a b : nat * Q) : bool := (fst a =? fst b)%nat && Qeq_bool (snd a) (snd b).
-Fixpoint list_eqb {X} (f : X -> X -> bool) (a b : list X) : bool :=
-  match a, b with [], [] => true | x :: a, y :: b => f x y && list_eqb f a b | _, _ => false end.
+(** The first entry of a coordinate in a combination, without the others *)
+Fixpoint take (k : nat) (c : list (nat * Q)) : option (Q * list (nat * Q)) :=
+  match c with
+  | [] => None
+  | (k', q) :: c => if (k =? k')%nat then Some (q, c)
+                    else match take k c with Some (p, c) => Some (p, (k', q) :: c) | None => None end
+  end.
+(** The difference of two combinations *)
+Fixpoint less (a b : list (nat * Q)) : list (nat * Q) :=
+  match a with
+  | [] => map (fun '(k, q) => (k, - q)%Q) b
+  | (k, q) :: a => match take k b with
+      | Some (p, b) => if Qeq_bool q p then less a b else (k, (q - p)%Q) :: less a b
+      | None => (k, q) :: less a b end
+  end.
 Definition bias (b : list Q) (r : nat) : Q := nth r b 0%Q.
+(** The clip [z+ - (z - cap)+], if the cap is 0 or 1 *)
+Definition capped (m : env) (st : state) (c c' : list (nat * Q)) (b b' : Q) : option Q :=
+  match exact ns m st (less c c') with
+  | Some d => let cap := (d + (b - b'))%Q in
+      if Qeq_bool cap 1 then clipped ns m st c b else if Qeq_bool cap 0 then Some 0%Q else None
+  | None => None end.
 (** The sum of clips, each written as the difference of two neighbouring rectified linear units. *)
 Fixpoint sum_of_clips (m : env) (st : state) (w1 : matrix) (b1 : list Q) (c : list (nat * Q)) : option Q :=
   match c with
   | [] => Some 0%Q
   | (r, q) :: (r', q') :: c =>
-      if Qeq_bool q' (- q) && list_eqb entry_eqb (row w1 r) (row w1 r') && Qeq_bool (bias b1 r') (bias b1 r - 1) then
-        match clipped ns m st (row w1 r) (bias b1 r), sum_of_clips m st w1 b1 c with
+      if Qeq_bool q' (- q) then
+        match capped m st (row w1 r) (row w1 r') (bias b1 r) (bias b1 r'), sum_of_clips m st w1 b1 c with
         | Some v, Some s => Some (q * v + s)%Q | _, _ => None end
       else None
   | _ => None
@@ -117,12 +135,27 @@ Lemma Qeq_bool_R a b : Qeq_bool a b = true -> Q2R a = Q2R b.
 Proof. intros H. apply Qeq_eqR, Qeq_bool_iff, H. Qed.
 
 (** Rows of matrices: rows in which every number is equal, and rows without entries. *)
-Lemma combination_eq x a b : list_eqb entry_eqb a b = true -> combination x a = combination x b.
+Lemma combination_take x k c : forall p c', take k c = Some (p, c') ->
+  combination x c = Q2R p * x k + combination x c'.
 Proof.
-  revert b. induction a as [|[k q] a IH]; intros [|[k' q'] b] H; try discriminate; [reflexivity|].
-  cbn [list_eqb] in H. unfold entry_eqb in H. cbn [fst snd] in H. rewrite !andb_true_iff in H.
-  destruct H as [[Hk Hq] H]. apply Nat.eqb_eq in Hk. apply Qeq_bool_R in Hq. subst k'.
-  unfold combination in *. cbn [fold_right]. rewrite Hq, (IH b H). reflexivity.
+  induction c as [|[k' q] c IH]; cbn [take]; [discriminate|]. intros p c'.
+  destruct (Nat.eqb_spec k k') as [->|_]; [intros [= <- <-]; reflexivity|].
+  destruct (take k c) as [[p' d]|]; [|discriminate]. intros [= <- <-]. specialize (IH p' d eq_refl).
+  unfold combination in *. cbn [fold_right]. rewrite IH. lra.
+Qed.
+Lemma combination_less x a : forall b, combination x (less a b) = combination x a - combination x b.
+Proof.
+  induction a as [|[k q] a IH]; intros b; cbn [less].
+  - unfold combination. cbn [fold_right]. induction b as [|[k q] b IH]; cbn [map fold_right]; [lra|].
+    rewrite IH, Q2R_opp. lra.
+  - pose proof (combination_take x k b) as K. destruct (take k b) as [[p b']|].
+    + rewrite (K p b' eq_refl). specialize (IH b'). destruct (Qeq_bool q p) eqn:E.
+      * apply Qeq_bool_R in E. rewrite IH. unfold combination at 3. cbn [fold_right].
+        fold (combination x a). rewrite E. lra.
+      * unfold combination at 1 2. cbn [fold_right]. fold (combination x a) (combination x (less a b')).
+        rewrite IH, Q2R_minus. lra.
+    + specialize (IH b). unfold combination at 1 2. cbn [fold_right].
+      fold (combination x a) (combination x (less a b)). rewrite IH. lra.
 Qed.
 Lemma mem_row m l k : forallb (fun '(r, _, _) => mem r l) m = true -> mem k l = false -> row m k = [].
 Proof.
@@ -253,6 +286,19 @@ Proof.
 Qed.
 
 (** Feed-forward networks. *)
+Lemma capped_ok i m st c c' b b' v x :
+  (1 <= i <= length u)%nat -> agrees T i m -> (forall k, means i (nth k st VAny) (x k)) ->
+  capped ns m st c c' b b' = Some v ->
+  Rmax (combination x c + Q2R b) 0 - Rmax (combination x c' + Q2R b') 0 = Q2R v.
+Proof.
+  intros Hi A F E. unfold capped in E. destruct (exact ns m st (less c c')) as [d|] eqn:D; [|discriminate].
+  assert (X : combination x (less c c') = Q2R d) by (eapply exact_ok; eauto). rewrite combination_less in X.
+  destruct (Qeq_bool (d + (b - b')) 1) eqn:C; [|destruct (Qeq_bool (d + (b - b')) 0) eqn:C0; [|discriminate]].
+  - apply Qeq_bool_R in C. rewrite Q2R_plus, Q2R_minus, Q2R_1 in C.
+    replace (combination x c' + Q2R b') with (combination x c + (Q2R b - 1)) by lra. eapply clipped_ok; eauto.
+  - apply Qeq_bool_R in C0. rewrite Q2R_plus, Q2R_minus, Q2R_0 in C0. injection E as <-. rewrite Q2R_0.
+    replace (combination x c' + Q2R b') with (combination x c + Q2R b) by lra. lra.
+Qed.
 Lemma sum_of_clips_ok i m st w1 b1 x :
   (1 <= i <= length u)%nat -> agrees T i m -> (forall k, means i (nth k st VAny) (x k)) ->
   forall bound c s, (length c <= bound)%nat -> sum_of_clips ns m st w1 b1 c = Some s ->
@@ -261,18 +307,16 @@ Proof.
   intros Hi A F. induction bound as [|bound IH]; intros c s L E.
   - destruct c; [|cbn in L; lia]. injection E as <-. rewrite Q2R_0; reflexivity.
   - destruct c as [|[r q] [|[r' q'] c]]; [injection E as <-; rewrite Q2R_0; reflexivity|discriminate|].
-    cbn [sum_of_clips] in E. destruct (_ && _ && _) eqn:C; [|discriminate]. rewrite !andb_true_iff in C.
-    destruct C as [[Cq Cr] Cb]. unfold bias in *. apply Qeq_bool_R in Cq, Cb.
-    rewrite Q2R_opp in Cq. rewrite Q2R_minus, Q2R_1 in Cb.
-    destruct (clipped ns m st (row w1 r) (nth r b1 0%Q)) as [v|] eqn:V; [|discriminate].
+    cbn [sum_of_clips] in E. destruct (Qeq_bool q' (- q)) eqn:Cq; [|discriminate].
+    unfold bias in *. apply Qeq_bool_R in Cq. rewrite Q2R_opp in Cq.
+    destruct (capped ns m st _ _ _ _) as [v|] eqn:V; [|discriminate].
     destruct (sum_of_clips ns m st w1 b1 c) as [s'|] eqn:S; [|discriminate]. injection E as <-.
     cbn [length] in L. specialize (IH c s' ltac:(lia) S).
     assert (K : Rmax (combination x (row w1 r) + Q2R (nth r b1 0%Q)) 0
-      - Rmax (combination x (row w1 r) + (Q2R (nth r b1 0%Q) - 1)) 0 = Q2R v) by (eapply clipped_ok; eauto).
+      - Rmax (combination x (row w1 r') + Q2R (nth r' b1 0%Q)) 0 = Q2R v) by (eapply capped_ok; eauto).
     assert (R : forall r, times w1 x r = combination x (row w1 r)) by (intros r''; eapply times_row; eauto).
     set (f := fun r => Rmax _ 0) in *. change (Q2R q * f r + (Q2R q' * f r' + combination f c) = Q2R (q * v + s')).
-    rewrite IH. unfold f. rewrite !R, Cq, Cb, <- (combination_eq x _ _ Cr).
-    rewrite Q2R_plus, Q2R_mult, <- K. lra.
+    rewrite IH. unfold f. rewrite !R, Cq, Q2R_plus, Q2R_mult, <- K. lra.
 Qed.
 Lemma check_unit_ok i st y z x : (1 <= i <= length u)%nat -> (forall k, means i (nth k st VAny) (x k)) ->
   check_unit letters ns st y z = true -> feed_forward y x (written z) = b2R (truth T (becomes z) i).
