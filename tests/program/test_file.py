@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 import hardsim
 from hardsim.network.reader import Reader, read_json
-from hardsim.network.transformer import PositionTable
+from hardsim.network.transformer import PositionTable, SoftWeighting
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, schema
 from tests.support.damage import edited
 from tests.support.language import HardsimError, InputError, parse_arith
@@ -22,6 +22,18 @@ from tests.support.networks import HardNetwork, hard_transformers
 from tests.support.simulations import unique
 
 VALIDATOR = Draft202012Validator(schema())
+
+
+def test_the_schema_lists_every_weighting() -> None:
+    listed = [part for name, part in schema_parts(schema()) if name == "weighting" and "enum" in part]
+    assert any(set(part["enum"]) == {*SoftWeighting, None} for part in listed)
+
+
+def schema_parts(data: Any) -> list[tuple[str, Any]]:
+    """Return every key of a schema, at any depth, whose value is an object."""
+    inside = list(data.items()) if isinstance(data, dict) else [("", part) for part in data]
+    own = [(name, part) for name, part in inside if isinstance(part, dict | list)]
+    return [*((name, part) for name, part in own if name), *(one for _, part in own for one in schema_parts(part))]
 
 
 DOCUMENT = """{
