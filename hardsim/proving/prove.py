@@ -385,12 +385,10 @@ def prove_subject(
         from hardsim.proof.formulas.by_automata import second_proof
 
         second = second_proof(subject.name, subject.program, claim.formula)
-    tried, mismatch = 0, None
-    if not proof.proved:
-        tried, mismatch = _refute(subject, proof, heads_only, search, all_n)
+    enough = proof.proved and (bounded or general is None or general.proved)
+    tried, mismatch = (0, None) if enough else _refute(subject, proof, heads_only, search, all_n)
     if general is not None and general.proved and not proof.proved:
         _require_together(subject, proof, mismatch)
-    enough = proof.proved and (bounded or general is None or general.proved)
     verdict = Verdict.PROVED if enough else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
     if mismatch is not None:
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
@@ -480,9 +478,10 @@ def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int, all_n
 def _candidates(subject: Subject, proof: Proof, search: int, all_n: bool) -> Iterator[Word]:
     """Yield every word of the shortest lengths that have at most `search` words together, then at most
     LONGEST_SUGGESTED longer words that the failing worst cases or the rounding suggest, the shortest first. With
-    `all_n` rounding suggests words beyond the lengths of the proof."""
+    `all_n` rounding suggests words beyond the lengths of the proof, and if these lengths are proved there are no
+    others."""
     alphabet = subject.alphabet
-    budget, n = search, proof.span[0]
+    budget, n = search, proof.span[1] + 1 if proof.proved else proof.span[0]
     while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:
         budget -= count_words(len(alphabet), n)
         yield from enumerate_words(alphabet, n)

@@ -8,8 +8,9 @@ on, and reaches that with v = 1/2 first.
 less as n grows. If all other positions that it may select are selected too and carry the other value, they weigh E =
 sum of RN(e^-(g s k)) over k = 1, ..., m relative to the nearest one: s is 1, and m = n - 1; a head that selects the
 positions of one parity has s = 2 and m = (n - 2)/2, rounded down. So it reads at most 1/(1 + E) where it should read 1.
-The clip behind it needs 3/4: E > 1/3 is wrong. E grows with n, as g falls and m grows, and rounding is monotone. A head
-that reads its own condition has a g that does not depend on n, and E = (n - 1) RN(e^-g).
+The clip behind it needs 3/4: E > 1/3 is wrong. E grows with n if g falls, as m grows and rounding is monotone. Where g
+is not seen to fall from the form of the gap and the temperature, nothing is said. A head that reads its own condition
+has a gap that does not depend on n, and E = (n - 1) RN(e^-g).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hardsim.lang.arith import Constant, Expression, Operation, Variable
 from hardsim.network.rounding import ExponentialFormat, RoundingMode
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Kind, Program
@@ -62,8 +64,40 @@ def rounded_limit(program: Program, budget: Budget) -> RoundedLimit | None:
     return min(limits, key=lambda limit: limit.n, default=None)
 
 
+def _grows(tree: Expression) -> bool:
+    """Return whether an expression is seen to be positive and not to fall with i and n: a sum or product of positive
+    constants and variables, over a constant."""
+    match tree:
+        case Constant(value):
+            return value > 0
+        case Variable():
+            return True
+        case Operation("+" | "*", left, right):
+            return _grows(left) and _grows(right)
+        case Operation("/", dividend, Constant(value)):
+            return value > 0 and _grows(dividend)
+        case _:
+            return False
+
+
+def _falls(head: Head, budget: Budget) -> bool:
+    """Return whether the logits of a head are seen to come no nearer to each other in shorter words: a positive
+    constant, or one over an expression that grows, at a temperature that does not fall."""
+    match None if head.promise is None else head.promise.tree:
+        case Constant():
+            falling = True
+        case Operation("/", Constant(value), divisor):
+            falling = value > 0 and _grows(divisor)
+        case _:
+            falling = False
+    return falling and _grows(budget.temperature.tree)
+
+
 def _least(head: Head, form: ExponentialFormat, budget: Budget) -> int | None:
-    """Return the least length at which the other positions that a head selects weigh more than 1/3."""
+    """Return the least length from which on the other positions that a head selects weigh more than 1/3; None if there
+    is none up to LONGEST, or if it is not seen that longer words are worse."""
+    if not _falls(head, budget):
+        return None
     if head.shares:
         g = budget.rate(head, 1, 1) or Fraction(0)
         one = rounded_exponential(g.numerator, g.denominator, form)

@@ -39,7 +39,7 @@ def test_a_certificate_is_about_the_network_with_its_format(hardsim: Cli, tmp_pa
 def test_nearest_positions_are_refuted_at_a_computed_length(hardsim: Cli, text: str, n: int, word: str) -> None:
     """About beta/(2 ln 4) and beta/ln 4, with beta 93."""
     given = ("-e", text, "--alphabet", "a b c", "--exponential", "bf16")
-    found = hardsim("prove", *given, "--all-n", "--max-n", "4", "--search", "50").exits(1, "REFUTED")
+    found = hardsim("prove", *given, "--all-n", "--search", "50").exits(1, "REFUTED")
     assert f"From n = {n} on head" in " ".join(found.out.split())
     assert f"\n{word}\n" in found.out
     assert "--beta above 93 reaches farther" in found.out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import pytest
@@ -115,3 +115,29 @@ def test_every_entry_names_commands_and_a_default_of_its_own_has_a_reason() -> N
         assert sum(not OPTIONS[name].names for name in options_of(command)) == (command != "serve")
         names = [name for field in options_of(command) for name in OPTIONS[field].names]
         assert len(names) == len({*names})
+
+
+GIVEN: dict[str, str] = {
+    "beta": "7/2",
+    "epsilon": "1/8",
+    "norm_epsilon": "1/1000",
+    "rounding": "biased:3",
+    "weighting": "sparsemax",
+    "exponential": "fp16",
+    "by": "oracle",
+    "distribution": "uniform",
+    "within": "DA",
+    "format": "json",
+}
+"""Values of the options that are parsed and are no integers."""
+
+
+@pytest.mark.parametrize("name", [name for name, one in OPTIONS.items() if one.kind and one.kind.parse])
+def test_a_parsed_value_is_written_as_it_was_typed(name: str) -> None:
+    """Commands that run others write their options again."""
+    kind, text = OPTIONS[name].kind, GIVEN.get(name, "8")
+    assert kind is not None
+    assert kind.parse is not None
+    value = kind.parse(text)
+    request = replace(Request(), **{name: value}, written=frozenset({name}))
+    assert request.typed([name]) == [OPTIONS[name].flag, text]

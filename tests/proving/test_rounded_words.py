@@ -5,11 +5,16 @@ from itertools import product
 
 import pytest
 
+from hardsim.lang.arith import parse_arith
 from hardsim.lang.semantics import Oracle
+from hardsim.network.transformer import SoftWeighting
 from hardsim.proving.rounded_words import limit_of, wrong_when_rounded
+from hardsim.targets.base import ModelOptions
+from hardsim.targets.compiled import compile_formula
 from hardsim.targets.formula import FormulaTarget
 from tests.compiling.from_ltl.test_rounded import target_of
 from tests.compiling.from_ltl.test_rounded_exponentials import answers_of, exponential_target
+from tests.support.language import parse_text
 from tests.support.model import ExactModel
 
 
@@ -68,3 +73,19 @@ def test_a_gap_that_is_too_small_is_wrong_from_a_length_that_no_short_word_reach
     """n - 1 positions of weight 2^-24 are 1/3 at n = 2^24/3 + 1."""
     assert length(exponential_target("O a", "fp16", Fraction(17))) == 2**24 // 3 + 2
     assert length(exponential_target("O a", "fp16")) is None
+
+
+@pytest.mark.parametrize(
+    ("tau", "first"),
+    [
+        ("1", 7),  # weights e^-(18 k/(2 n)): 0.28 together at n = 6, 0.38 at n = 7
+        ("n/2", 4),  # weights e^-(18 k/n^2): 0.15 together at n = 3, 0.46 at n = 4
+        ("1/n", None),
+        ("1 + 99*[n mod 5 = 0]", None),
+        ("98*[n mod 2 = 0] + 1/(2*n)", None),
+        ("10 - n/100", None),
+    ],
+)
+def test_a_length_is_stated_only_where_longer_words_are_worse(tau: str, first: int | None) -> None:
+    options = ModelOptions("temperature", Fraction(18), parse_arith(tau), weighting=SoftWeighting("softmax:fp16"))
+    assert length(compile_formula(parse_text("alphabet: a b c\na S b\n", "f"), options)) == first

@@ -45,6 +45,10 @@ class RoundedMeans:
     rounding: Rounding
     bias: bool = False
 
+    def __str__(self) -> str:
+        """Return it as `--rounding` names it."""
+        return f"biased:{self.rounding.bits}" if self.bias else str(self.rounding)
+
 
 ROUNDED_DOWN = RoundedMeans(Rounding(RoundingMode.FLOOR, 8))
 """The default of regime `rounded`."""
@@ -58,7 +62,7 @@ def rounding_text(program: Program) -> str | None:
     forms = [dict(form.terms) for head in program.heads for _, form in head.values]
     # Half a unit alone makes the constant that a head reads a fraction.
     biased = any(form.get(ONE, 0).denominator > 1 for form in forms)
-    return f"biased:{rounding.bits}" if biased else str(rounding)
+    return str(RoundedMeans(rounding, biased))
 
 
 def rounding_of(program: Program) -> str | None:
