@@ -65,6 +65,10 @@ def kind_of(mode: int) -> str:
 # ---- reading ----
 
 
+PART = 1 << 20
+"""Number of bytes that are read at once from a file that is longer than it says."""
+
+
 def read_bytes(
     path: Path | str,
     limit: int | None = None,
@@ -87,7 +91,11 @@ def read_bytes(
             raise InputError(f"{name}: is {kind}, not a file", hint)
         if found.st_size <= most:
             with open(path, "rb") as file:
-                data = file.read(most + 1)
+                # Python reserves as many bytes as it is asked for.
+                data = file.read(found.st_size + 1)
+                more = len(data) > found.st_size
+                while more and len(data) <= most and (part := file.read(PART)):
+                    data += part
     except FileNotFoundError:
         near = _near(str(path), others())
         raise InputError(f"{name}: no such file", near or missing) from None

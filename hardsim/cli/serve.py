@@ -66,6 +66,12 @@ def listening(port: int) -> socket.socket:
     return listener
 
 
+def names_of(port: int) -> list[str]:
+    """Return the names under which browsers ask for the page: they leave out port 80, the default of http."""
+    ports = [f":{port}", ""] if port == 80 else [f":{port}"]
+    return [f"{host}{ending}" for host in (LOOPBACK, "localhost") for ending in ports]
+
+
 def answering(arguments: list[str]) -> int:
     """Run a command line in the process of a request, and return its exit code. Raises MemoryError if it needed more
     memory than the process may have: that is no defect of the command, which would call it one."""
@@ -88,7 +94,7 @@ def _serve(listener: socket.socket, sink: Sink | None) -> None:
     port = listener.getsockname()[1]
     processes = ForkedProcesses(MODULES)
     workers = Workers(answering, processes, RequestLimits())
-    app = application(workers, [f"{LOOPBACK}:{port}", f"localhost:{port}"], lambda: server.should_exit)
+    app = application(workers, names_of(port), lambda: server.should_exit)
     config = uvicorn.Config(
         app, log_level="error", access_log=False, server_header=False, proxy_headers=False, loop="asyncio",
         http=TimedProtocol, ws="none", lifespan="off", timeout_graceful_shutdown=1,

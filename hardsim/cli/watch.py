@@ -29,7 +29,7 @@ from hardsim.cli.session import require_one_output
 from hardsim.cli.typer_options import options_of
 from hardsim.cli.watch_view import CheckOutput, LineView, ScreenView
 from hardsim.errors import HardsimError, InputError, enumerated
-from hardsim.files import STDOUT
+from hardsim.files import STDOUT, Sink
 from hardsim.options.table import JSON, TEXT, Request
 from hardsim.serving.forked import ForkedProcesses
 from hardsim.targets.paths import SUFFIXES, expand_paths, read_with
@@ -133,6 +133,8 @@ class WatchedFiles:
         inside = place.parent in folders and place.name.endswith(SUFFIXES)
         if inside or str(place) in map(os.path.realpath, self.all()):
             raise InputError(f"--json {sink}: is a file that each check reads", "Give --json another name.")
+        with Sink(str(sink), "--json"):
+            pass
 
     def all(self) -> list[str]:
         """Return the paths of all these files, and of given folders."""

@@ -8,9 +8,9 @@ on, and reaches that with v = 1/2 first.
 less as n grows. If all other positions that it may select are selected too and carry the other value, they weigh E =
 sum of RN(e^-(g s k)) over k = 1, ..., m relative to the nearest one: s is 1, and m = n - 1; a head that selects the
 positions of one parity has s = 2 and m = (n - 2)/2, rounded down. So it reads at most 1/(1 + E) where it should read 1.
-The clip behind it needs 3/4: E > 1/3 is wrong. E grows with n if g falls, as m grows and rounding is monotone. Where g
-is not seen to fall from the form of the gap and the temperature, nothing is said. A head that reads its own condition
-has a gap that does not depend on n, and E = (n - 1) RN(e^-g).
+The clip behind it needs 3/4: E > 1/3 is wrong. E grows with n if g falls, as m grows and rounding is monotone. Where
+the forms of the gap and the temperature do not show that g falls, no length is stated. A head that reads its own
+condition has a gap that does not depend on n, and E = (n - 1) RN(e^-g).
 """
 
 from __future__ import annotations

@@ -239,6 +239,7 @@ def test_what_cannot_be_watched_is_refused(hardsim: Cli, tmp_path: Path, monkeyp
     for own in (path, f"{tmp_path}/./{Path(path).name}"):
         hardsim("watch", path, "--json", own).refused("is a file that each check reads")
     hardsim("watch", Path(path).parent, "--json", Path(path).parent / "x.model.json").refused("each check reads")
+    hardsim("watch", path, "--json", tmp_path / "none" / "x.json").refused("x.json: cannot be written")
     hardsim("watch", path, "--format", "junit").refused(
         "prints text or json, not junit", "hardsim check --format junit"
     )

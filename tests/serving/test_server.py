@@ -17,6 +17,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from hardsim.cli.serve import names_of
 from hardsim.program.regimes import NAMED
 from hardsim.serving.app import HEADERS, LARGEST_BODY, parts
 from hardsim.serving.page_requests import PageRequest, Regime, Suffix, refusal
@@ -149,6 +150,11 @@ def test_a_request_without_an_origin_or_of_a_form_is_refused(server: Server) -> 
     assert server.post(body, **named)[0] == 200
     _, headers, _ = server.ask("GET", "/", headers={"Host": f"localhost:{server.port}"})
     assert [name for name in headers if name.lower().startswith("access-control")] == []
+
+
+def test_browsers_leave_out_port_80() -> None:
+    assert names_of(8765) == ["127.0.0.1:8765", "localhost:8765"]
+    assert names_of(80) == ["127.0.0.1:80", "127.0.0.1", "localhost:80", "localhost"]
 
 
 def test_the_server_listens_on_this_machine_alone(server: Server) -> None:

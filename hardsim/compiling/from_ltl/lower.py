@@ -134,7 +134,7 @@ def _refused_with_counts(core: Core, node: Node, able: Sequence[Regime], regime:
         )
     return (
         "needs a count, a position or a length, and geometric attention has no means and no position encodings",
-        f"Leave out --weighting, for one of the regimes {fitting}. Without counts, every operator works.",
+        f"Use one of the regimes {fitting}, without --weighting. Without counts, every operator works.",
     )
 
 
