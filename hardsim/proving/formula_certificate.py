@@ -8,6 +8,7 @@ certificates with files: with a formula, and with a compiled network.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, assert_never
@@ -373,6 +374,10 @@ class _Claims:
         self.readers = {name: unit.out for unit in reversed(units) for name, _ in unit.reads}
         self.coordinates: dict[str, Literal] = {name: [lit.node, lit.negated] for name, lit in literals.items()}
         self.coordinates |= {letter.name: self._letters(letter.symbols) for letter in program.letters}
+        for name in dict.fromkeys(unit.out for unit in units if unit.out not in self.coordinates):
+            if found := re.fullmatch(r"and(\d+)\.but(\d+)", name):  # the other operands of a conjunction
+                op, args, *_ = self.nodes[int(found[1])]
+                self.coordinates[name] = [self._add([op, [lit for lit in args if lit[0] != int(found[2])]]), False]
         for head in program.heads:
             self._head(head)
 

@@ -357,9 +357,7 @@ class FormulaChecker(Claim, Costs):
         self.heads[name] = side, claim, values, wrong
         return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
 
-    def _errors(
-        self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], used: set[Any]
-    ) -> list[list[Any]]:
+    def _errors(self, name: str, head: Any, reads: Any, used: set[Any]) -> list[list[Any]]:
         """Return the error bounds of a head by position, in units of 1/GRID: one where it should read 0, one where it
         should read 1. None stands for a case that no word has."""
         (side, claim, pairs), (values, keys) = head, reads
@@ -389,9 +387,7 @@ class FormulaChecker(Claim, Costs):
         self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
         return wrong
 
-    def _geometric(
-        self, name: str, head: Any, reads: tuple[list[Combination], list[Any]], _: set[Any]
-    ) -> list[list[Any]]:
+    def _geometric(self, name: str, head: Any, reads: Any, _: set[Any]) -> list[list[Any]]:
         """Return the error bounds of a head in geometric attention, in the form of `_errors` (see `geometric`)."""
         (side, claim, pairs), (values, keys) = head, reads
         fine = claim["kind"] == "nearest" and (side, claim["backwards"]) in geometric.WAYS
@@ -635,6 +631,10 @@ class FormulaChecker(Claim, Costs):
                 parts, inner = parts - {k} | {a for a, _ in self.lits[k]}, [k, *inner]
         return sorted(parts), inner
 
+    def _made(self, read: set[int], below: set[int]) -> set[int]:
+        """Return the conjunctions among some nodes whose operands are all `below`, from which their truth follows."""
+        return {k for k in read if self.nodes[k][0] == "and" and {a for a, _ in self.lits[k]} <= below}
+
     def _fixed(self, form: Combination, i: int) -> Any:
         """Return the clip of a form that is the same for every word, else None."""
         return min(max(form.get(None, 0), 0), 1) if {*form} <= {None} else None
@@ -659,7 +659,9 @@ class FormulaChecker(Claim, Costs):
         also |= {self.heads[name][1]["some"][0] for name in lemmas if what == "predicate"}
         zero = self._at_zero(subject, self.nodes[subject][-1], i) if what == "predicate" and lemmas else None
         known = dict(self.known[i - 1])
-        free = {self.alias(a, i) for a in also if a not in known} | {key for key in used if isinstance(key, int)}
+        made = self._made({key for key in used if isinstance(key, int)} - also, also | {*inner}) if parts else set()
+        inner = [*inner, *sorted(made)]
+        free = {self.alias(a, i) for a in also if a not in known} | {k for k in used if isinstance(k, int)} - made
         free |= {key for key in zero or () if key is not None}
         reason = f"too large: the clips of '{k}' read more than {TOGETHER} truths and heads together"
         require(len(free) + len(heads) <= TOGETHER, reason)
@@ -689,7 +691,7 @@ class FormulaChecker(Claim, Costs):
                 own = truth[subject] if subject != node else 0
                 for a in (*inner, node):
                     goal = truth[a] = self.join(self.nodes[a][0], [bool(truth[c]) != b for c, b in self.lits[a]])
-            ends: Combination = {key: (truth[key],) * 2 for key in (*free, *known)} | sizes | {None: (1, 1)}
+            ends: Combination = {key: (truth[key],) * 2 for key in (*free, *known, *inner)} | sizes | {None: (1, 1)}
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
             if what == "at least":
                 ends[""] = None if any(truth[name] != own for name in lemmas) else self._reach(line, sizes, own, i)

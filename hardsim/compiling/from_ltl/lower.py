@@ -191,7 +191,8 @@ class _Lowering:
     `placed` gives, by coordinate, the layer and the block that writes it. `required` are the coordinates that something
     reads, `sums` those of comparisons of looked-up counts. `weights` gives the largest sum of |coefficients| of a
     comparison that reads a count. `after` gives, for conjunctions in the layer of a sign test or a predicate of a
-    count, what a layer of their own would take: the parameters before it, and its block.
+    count, what a layer of their own would take: the parameters before it, and its block. `conjoined` are the other
+    operands of conjunctions with a comparison of looked-up counts, whose conjunction is no node of the core.
     """
 
     def __init__(
@@ -211,6 +212,7 @@ class _Lowering:
         self.sums: set[str] = set()
         self.weights: dict[CountOf, int] = {}
         self.after: dict[str, tuple[int, OperatorBlock]] = {}
+        self.conjoined: dict[str, Sequence[Lit]] = {}
         self.readers = Counter(operand for number in core.live for operand in operands(core.nodes[number]))
         self.readers[core.root.node] += 1
         refuse(core, regime, self.method)
@@ -256,6 +258,8 @@ class _Lowering:
         written = {name for layer in layers for name in layer.written}
         held = {self.names[number]: number for number in self.core.live}
         self.names = {number: name for name, number in held.items() if name in written or name not in self.placed}
+        for name, args in self.conjoined.items():
+            self.meanings[name] = " & ".join(map(self._text, args))
         return {
             name: self._meaning(self.core.nodes[held[name]]) if name in held else meaning
             for name, meaning in self.meanings.items()
@@ -361,6 +365,19 @@ class _Lowering:
         ):
             block = placed[1]
             forms = [self._form(other) for other in others]
+            first = self._first(others, layer) if len(others) > 1 and operators.unbounded(block) else None
+            if first is not None:
+                # A cap is one Boolean.
+                forms = [Affine.coordinate(name := f"and{number}.but{newest.node}")]
+                within = operators.conjunction_in_layer(block, newest.negated, forms)
+                most = operators.conjunction([self._form(arg) for arg in args]).parameters
+                most += block.parameters if self.readers[newest.node] == 1 else 0
+                if within is not None and first[2] + within.parameters <= most:
+                    self.conjoined[self.put(name, *first[:2], "")] = others
+                    self.required |= {name, *(read for clip in first[1].clips for read in clip.reads)}
+                    self.sums |= {f"and{number}"} if self.names[newest.node] in self.sums else set()
+                    return layer, within
+                forms = [self._form(other) for other in others]
             # Several clips that something else reads as well would be written twice.
             once = len(block.clips) == 1 or self.readers[newest.node] == 1
             within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
@@ -375,9 +392,23 @@ class _Lowering:
                     # One clip for two conjunctions takes fewer parameters than the inner one in an earlier layer.
                     self.placed[self.names[newest.node]] = layer + 1, after
                     self.ready[newest.node] = layer + 1
-                    self.required.update(name for clip in both.clips for name, _ in clip.form.terms if name != ONE)
+                    self.required.update(name for clip in both.clips for name in clip.reads)
                     return layer + 1, both
         return layer + 1, operators.conjunction([self.form(arg) for arg in args])
+
+    def _first(self, args: Sequence[Lit], layer: int) -> tuple[int, OperatorBlock, int] | None:
+        """Return the layer, before `layer`, and the block of a conjunction that is no node of the core, and how many
+        parameters it adds; None if there is none."""
+        newest = max(args, key=lambda arg: self.ready[arg.node])
+        plain, below = operators.conjunction([self._form(arg) for arg in args]), self.ready[newest.node]
+        if below + 1 < layer:
+            return below + 1, plain, plain.parameters
+        placed, others = self.placed.get(self.names[newest.node]), [arg for arg in args if arg != newest]
+        if placed is None or self.names[newest.node] in self.after or any(self.ready[o.node] >= below for o in others):
+            return None
+        found = operators.conjunction_in_layer(placed[1], newest.negated, [self._form(arg) for arg in others])
+        spared = placed[1].parameters if self.readers[newest.node] == 1 else 0
+        return None if found is None else (below, found, found.parameters - spared)
 
     def _joins(
         self, number: int, newest: Lit, block: OperatorBlock, within: OperatorBlock, others: Sequence[Affine]
@@ -397,7 +428,7 @@ class _Lowering:
         if later is None:
             before += after.parameters if after else 0
             later = operators.conjunction([self._form(newest), *others])
-        read = {name for clip in block.clips for name, _ in clip.form.terms} - {ONE}
+        read = {name for clip in block.clips for name in clip.reads}
         again = read.intersection(name for form in others for name, _ in form.terms)
         if again or within.parameters > before + later.parameters:
             return False

@@ -47,6 +47,11 @@ class Clip:
     weight: int = 1
     cap: Affine | None = None
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The coordinates that the clip reads."""
+        return frozenset(name for form in (self.form, self.cap or ALWAYS) for name, _ in form.terms) - {ONE}
+
     def closed_unless(self, conditions: Sequence[Affine]) -> Clip:
         """Return the clip that is 0 where one of several exact Booleans is false, and unchanged elsewhere: with m the
         least integer above `most`, `form - m (number of false ones)` is below 0 there. Without an upper bound the
@@ -223,6 +228,11 @@ place instead of reading its Boolean a layer later. Nested conjunctions and disj
 proofs distinguish the cases of all coordinates that a clip reads."""
 
 
+def unbounded(block: OperatorBlock) -> bool:
+    """Return True if some clip of an operator has no upper bound: that of a comparison of looked-up counts."""
+    return any(clip.most is None for clip in block.clips)
+
+
 def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[Affine]) -> OperatorBlock | None:
     """Return the conjunction of an operator's Boolean x (or its negation) with Booleans that are exact one layer
     earlier, as clips of the operator's own layer; None if its clips cannot be closed, or are too many.
@@ -234,9 +244,8 @@ def conjunction_in_layer(block: OperatorBlock, negated: bool, others: Sequence[A
     opposites = block.opposites
     if negated and len(block.clips) == 1 and (opposite := block.clips[0].opposite) is not None:
         opposites = (opposite,)
-    unbounded = any(clip.most is None for clip in (opposites if negated and opposites else block.clips))
     # A cap is one Boolean, and a clip has one cap.
-    if unbounded and (len(others) > 1 or any(clip.cap is not None for clip in block.clips)):
+    if unbounded(block) and (len(others) > 1 or any(clip.cap is not None for clip in block.clips)):
         return None
     if not negated or opposites:
         clips = [clip.closed_unless(others) for clip in (opposites if negated else block.clips)]

@@ -122,6 +122,8 @@ class NodeTable:
                 return self._letters([name])
             case ["true", []]:
                 return TRUE
+            case ["and", args]:
+                return Entry.of("NAnd", listed(literal(*arg) for arg in args), operands=[arg for arg, _ in args])
             case ["predicate", _, "x % 2 == 0", [[1, "L"]], 0]:
                 return EVEN
             case ["at least", [[arg, negated]], [[factor, side]], constant]:

@@ -129,6 +129,8 @@ def test_blocks_stay_small() -> None:
         ("c | #[a] > #[b]", 3),
         ("#L[a] = 1", 3),  # that the count is at least 1 is known in layer 1
         ("c & #L[a] > 2 & #L[a] > #L[b]", 4),  # two comparisons of one layer
+        ("b & O c & #L[a] > #L[b]", 3),  # the other two are joined in layer 1
+        ("b & Y c & !(#R[a] > #[b]) & !Y a", 4),  # the other two operators are in layer 2
         ("c & PRIME(#L[a])", 3),
         ("c | EVEN(#[a])", 3),
         ("EVEN(#L[a]) & #L[a] > 0", 4),  # the predicate's clips read that the count is positive already
@@ -184,6 +186,18 @@ def test_counts_that_cancel_are_proved(text: str) -> None:
     found = compile_formula(file, ModelOptions(counting="sign"))
     agree(found, all_words("ab", 5))
     assert prove_general(found.model, found.program, desugar(file)).proved
+
+
+@pytest.mark.parametrize("text", ["#L[a] > #L[b] & b & Y a", "!(#[a] > #L[b] + 1) & !(b & O a) & (a | last)"])
+def test_the_other_operands_of_a_comparison_are_joined_first(text: str) -> None:
+    file = parse_text(f"alphabet: a b\n{text}\n", "f")
+    found = compile_formula(file, ModelOptions())
+    assert len(found.program.layers) == 3
+    (name,) = [name for name in found.program.coordinates if ".but" in name]
+    assert "#" not in found.program.meanings[name]
+    agree(found, all_words("ab", 6))
+    assert prove_general(found.model, found.program, desugar(file)).proved
+    assert verify(certificate(found, None)) is None
 
 
 def mistakes(form: Affine) -> list[Affine]:
