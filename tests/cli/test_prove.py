@@ -567,7 +567,7 @@ def test_a_second_proof_is_reported_and_contradicts_with_exit_code_4(
             layer = replace(layer, heads=(replace(head, values=values),))
             return second_proof(name, replace(program, layers=(layer,)), file)
 
-        patch.setattr("hardsim.proving.prove.second_proof", damaged)
+        patch.setattr("hardsim.proof.formulas.by_automata.second_proof", damaged)
         message = "the compiled program and the minimal automaton of the formula differ on the word a"
         for command in (["prove", "--all-n"], ["check"]):
             hardsim(*command, since).exits(4).says(message)
