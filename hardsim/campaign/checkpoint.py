@@ -337,7 +337,8 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
         if same_file(request.resume, located(name)):
             raise InputError(f"{OPTION} {request.resume} would overwrite the input {name}", "Give it another name.")
     settings = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
-    expected = {name: str(value) if isinstance(value, Fraction) else value for name, value in settings.items()}
+    plain = (bool, int, str, list, type(None))
+    expected = {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
     return Checkpoint(request.resume, expected, inputs)
 
 

@@ -353,8 +353,8 @@ class BoundResult(Record):
     violation: Violation | None = None
     """First claim that does not hold; null if there is none."""
     wrong_from: Natural | None = None
-    """Length from which on rounding makes the network wrong where its inputs allow it, computed from the format; null
-    without such a length."""
+    """Length from which on rounding makes a head or a sum of the network wrong where its inputs allow it, computed from
+    the format. Shorter words may be wrong, too, and the output may still be right. Null if no such length is known."""
     refuted: Word | None = None
     """First word, of the shortest length, that is answered wrongly at the temperature used; null if none is."""
     partial: Partial = False

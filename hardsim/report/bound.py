@@ -238,9 +238,10 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
         if result.hard_up_to:
             screen.raw()
-            screen.line(
-                f"  the largest temperature at which {result.model.weighting} has all weights of hard attention:"
-            )
+            weighting = result.model.weighting
+            # The cutoff of a format is an integer: there the exact bound is a little higher.
+            least = "the largest" if weighting == "sparsemax" else "a"
+            screen.line(f"  {least} temperature up to which {weighting} has all weights of hard attention:")
             screen.table(EXACT_COLUMNS, [exact_row(row, alphabet) for row in result.hard_up_to])
     screen.raw()
     print_conclusions(screen, result, alphabet)

@@ -33,7 +33,7 @@ LONGEST_TEXT, LONGEST_WORD, LONGEST_BETA = 20_000, 1_000, 40
 GREATEST_LENGTH = 16
 """Greatest length of words that the page may ask for."""
 REFUSED: Mapping[str, str] = {
-    "max_n": f"Write a number from 1 to {GREATEST_LENGTH} as the longest word; the command line has no such limit.",
+    "max_n": f"Write a number from 1 to {GREATEST_LENGTH} as the longest word; the command line allows longer ones.",
     "beta": f"Write a beta of at most {LONGEST_BETA} characters.",
     "text": f"The text has more than {LONGEST_TEXT:,} characters; the command line reads longer ones.",
     "word": f"The word has more than {LONGEST_WORD:,} characters; the command line reads longer ones.",

@@ -109,6 +109,14 @@ def test_another_request_is_refused_by_name(since: Path, tmp_path: Path, hardsim
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("given", [("--rounding", "biased:3"), ("--exponential", "fp16"), ("--beta", "37/2")])
+def test_each_option_of_the_network_is_kept(tmp_path: Path, hardsim: Cli, given: tuple[str, str]) -> None:
+    asked = ("check", "-e", "O a", "--alphabet", "a b", "--max-n", "3", "--resume", tmp_path / "run")
+    first = hardsim(*asked, *given).exits(0)
+    assert hardsim(*asked, *given).exits(0).out == first.out
+    hardsim(*asked).exits(2).says(given[0])
+
+
 def test_what_is_shown_and_who_runs_it_may_differ(since: Path, tmp_path: Path, hardsim: Cli) -> None:
     path = tmp_path / "run"
     first = hardsim("check", since, "--max-n", "2", "--resume", path, "--no-tables")
