@@ -68,7 +68,7 @@ UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic o
 """Options that do not apply to one proof, and the reason."""
 LONGEST_SUGGESTED = 24
 """Largest number of words tried that failing worst cases suggest."""
-LONGEST_TRIED = 512
+LONGEST_TRIED = 1024
 """Greatest length of these words; the cost grows with the square, as each position attends to every position."""
 SHORT = 5
 """Greatest length that is examined by itself after a proof for every length, and whose words may be run."""

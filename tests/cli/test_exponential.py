@@ -45,6 +45,13 @@ def test_nearest_positions_are_refuted_at_a_computed_length(hardsim: Cli, text: 
     assert "--beta above 93 reaches farther" in found.out
 
 
+@pytest.mark.slow
+def test_words_of_more_than_512_symbols_refute_the_widest_format(hardsim: Cli) -> None:
+    """At beta 746 the even positions of `Y` lose 746/n nats each: n - 1 over 2 of them weigh 1/3 from n = 539 on."""
+    found = hardsim("prove", "-e", "Y a", "--alphabet", "a b c", "--exponential", "fp64", "--all-n").exits(1, "REFUTED")
+    assert f"\n{'b' * 537}aa\n" in found.out
+
+
 def test_bound_states_the_computed_length(hardsim: Cli, tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     rounds = ("-e", "#L[a] >= #L[b]", "--alphabet", "a b", "--rounding")
