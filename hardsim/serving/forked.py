@@ -19,6 +19,8 @@ from types import ModuleType
 from typing import Any
 
 METHOD = "forkserver"
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable that keeps Python from importing modules of the current directory."""
 
 
 class ForkedProcesses:
@@ -36,14 +38,20 @@ class ForkedProcesses:
             return
         from multiprocessing import forkserver
 
-        os.environ["PYTHONSAFEPATH"] = "1"  # it imports nothing from the directory in which the command was given
-        # It inherits this: Ctrl-C is for the process that asks, which then ends the others.
+        # It inherits both: it imports nothing from the directory in which the command was given, and Ctrl-C is for the
+        # process that asks, which then ends the others.
+        safe = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             with _without_main():
                 forkserver.ensure_running()
         finally:
             signal.signal(signal.SIGINT, before)
+            if safe is None:
+                del os.environ[SAFE_PATH]
+            else:
+                os.environ[SAFE_PATH] = safe
 
     def start(self, run: Callable[..., object], *given: object, daemon: bool) -> BaseProcess:
         """Start a process that calls `run`; a `daemon` has no processes of its own. Raises OSError if none can be

@@ -146,7 +146,7 @@ def test_counts_are_refused_at_their_place(hardsim: Cli) -> None:
     found = hardsim("check", "-e", "O b & 2 <= #R[a]", "--alphabet", "a b", "--weighting", "geometric")
     assert found.code == 2
     assert "'#R' needs a count, a position or a length" in found.err
-    assert "for one of the regimes temperature, position." in found.err
+    assert "Use one of the regimes temperature, position, without --weighting." in found.err
     programs = hardsim("check", FORMULAS / "dyck1.srasp", "--weighting", "geometric")
     assert programs.code == 2
     assert "takes a mean, and geometric attention has none" in programs.err

@@ -128,6 +128,14 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
+def test_the_environment_of_the_asking_process_stays_as_it_was() -> None:
+    before = dict(os.environ)
+    process = ForkedProcesses(()).start(time.sleep, 0, daemon=False)
+    process.join(30)
+    assert process.exitcode == 0
+    assert dict(os.environ) == before
+
+
 def test_a_process_ends_with_the_one_that_asked_for_it() -> None:
     """Even if that is killed, so that it can end nothing itself."""
     code = (

@@ -16,7 +16,7 @@ from tests.support.networks import context, number, softmax
 def row_bound(keys: int, maxima: int | None, inverse: Fraction, gap: Fraction | None, eta: Fraction) -> Any:
     """Return the checker's bound for a row with `maxima` maxima (None: with any number of them)."""
     requested = cast(
-        Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None), facts=SimpleNamespace(sparse=False))
+        Recursion, SimpleNamespace(signs=SimpleNamespace(spend=lambda steps: None), facts=SimpleNamespace(cutoff=0))
     )
     off = Decimal(eta.numerator) / Decimal(eta.denominator)
     return context.mpf(str(Recursion._row(requested, keys, maxima, (inverse, inverse), gap, off)))
