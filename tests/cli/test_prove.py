@@ -142,7 +142,7 @@ def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
     # There are 3^40 words; the word of the worst case is extended to the requested length.
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-").exits(1)
     assert len(outcome.result["mismatch"]["word"]) == 40
-    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "600", "--max-n", "600")
+    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "1200", "--max-n", "1200")
     outcome.exits(3, "UNDECIDED ", "not proved, which does not say that it is wrong: no word was tried")
 
 
@@ -236,8 +236,8 @@ def test_two_proofs_that_contradict_each_other_are_exit_code_4(
     outcome = hardsim("prove", since, "--all-n", "--beta", "1")
     outcome.refused("every word of every length was proved, but not length 1 to 64: the word b c contradicts", code=4)
     # No word is tried: the bound of the head fails.
-    outcome = hardsim("prove", since, "--all-n", "--beta", "1", "--search", "0", "--min-n", "600", "--max-n", "600")
-    outcome.refused("but not length 600: head S4.read can be so far off that the clip", code=4)
+    outcome = hardsim("prove", since, "--all-n", "--beta", "1", "--search", "0", "--min-n", "1200", "--max-n", "1200")
+    outcome.refused("but not length 1,200: head S4.read can be so far off that the clip", code=4)
 
 
 def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, since: Path) -> None:
