@@ -119,13 +119,16 @@ class Crew(ABC):
 
     alone = False
     """True if everything runs in this process."""
-    streams = False
-    """True if a worker that is done takes a shard of the next wave at once; else a wave begins when the one before it
-    has ended."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         self.workers = workers
         self.lost: Lost = lost or (lambda message: None)
+
+    @property
+    def streams(self) -> bool:
+        """True if a worker that is done takes a shard of the next wave at once; else a wave begins when the one before
+        it has ended."""
+        return False
 
     def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
         """Yield the answers, in the order of the shards. A wave has `together` shards; 0: WAVE for each worker. Raises
@@ -235,7 +238,7 @@ class LocalCrew(Crew):
         self._joblib = False
 
     @property
-    def streams(self) -> bool:  # type: ignore[override]
+    def streams(self) -> bool:
         """True if the processes are forked."""
         return self._forks is not None
 

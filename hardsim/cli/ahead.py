@@ -63,8 +63,7 @@ class Ahead:
         networks: bool = True,
         shares: bool = True,
     ) -> None:
-        few = FEW if len(tasks) < MANY and staff.forks else MANY
-        self.workers = request.workers or (processors() if len(tasks) >= few else 1)
+        self.workers = request.workers or (processors() if _worth_processes(len(tasks), staff) else 1)
         self._results: Generator[Any, None, None] | None = None
         self._next = 0
         if self.workers < 2 or len(tasks) < (EACH * self.workers if shares else 2) or not staff.local:
@@ -100,6 +99,12 @@ class Ahead:
         if self._results is not None:
             self._results.close()
             self._results = None
+
+
+def _worth_processes(count: int, staff: Crews) -> bool:
+    """Return whether this number of tasks is worth processes that nobody asked for."""
+    # Whether processes can be forked is asked only where it decides: that takes time where they cannot.
+    return count >= MANY or (count >= FEW and staff.forks)
 
 
 def _network(task: tuple[Any, ...]) -> bool:

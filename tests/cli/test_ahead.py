@@ -14,7 +14,7 @@ import pytest
 
 from hardsim.campaign import workers
 from hardsim.campaign.workers import Call, Crews, Job, LocalCrew, Shard, work
-from hardsim.cli.ahead import EACH, LARGEST, Ahead, OnTarget
+from hardsim.cli.ahead import EACH, FEW, LARGEST, Ahead, OnTarget
 from hardsim.errors import InputError, WorkerFailure
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions, Target
@@ -110,6 +110,17 @@ def test_few_tasks_are_worth_processes_that_start_quickly(
     monkeypatch.setattr("hardsim.cli.ahead.processors", lambda: 2)
     crews = cast(Crews, SimpleNamespace(local=True, forks=forks, crew=lambda default: Here()))
     assert Ahead(crews, Request(), layers, tasks()).workers == workers
+
+
+@pytest.mark.parametrize(("count", "workers"), [(1, None), (FEW - 1, None), (5, 2)])
+def test_whether_processes_can_be_forked_is_asked_only_where_it_decides(count: int, workers: int | None) -> None:
+    class Unasked(SimpleNamespace):
+        @property
+        def forks(self) -> bool:
+            raise AssertionError("asked")
+
+    crews = cast(Crews, Unasked(local=True, crew=lambda default: Here()))
+    assert Ahead(crews, Request(workers=workers), layers, tasks()[:count]).workers == (workers or 1)
 
 
 def test_models_and_programs_begin_before_formulas() -> None:
