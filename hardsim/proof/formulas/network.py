@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 
 from hardsim.errors import InputError
-from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
+from hardsim.lang.core import Core, Lit, Node, Numeric, looks_ahead
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.reals import lower
 from hardsim.network.numbers import Mask, Rational, plain
@@ -91,7 +91,7 @@ def one_for_all(model: Transformer, program: Program, core: Core | None) -> bool
     functions = [model.temperature, *(value for _, value in model.encodings), *(one.value for one in program.encodings)]
     if any("n" in one.variables for one in functions) or any(head.mask is not Mask.FUTURE for head in model.heads):
         return False
-    return core is None or not any(looks_ahead(core.nodes[number]) for number in core.live)
+    return core is None or not any(depends_on_whole_word(core.nodes[number]) for number in core.live)
 
 
 def positions(min_n: int, max_n: int) -> int:
@@ -155,23 +155,11 @@ def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
     return linked(MEANING, lambda: account_of(facts, program, core).literals())
 
 
-def looks_ahead(node: Node) -> bool:
+def depends_on_whole_word(node: Node) -> bool:
     """Return True if the truth of a core node at a position can depend on later positions or on the length."""
-    match node:
-        case Letters() | And() | Xor():
-            return False
-        case Edge(which):
-            return which == "last"
-        case Step(op):
-            return op == "X"
-        case Reach(op):
-            return op == "U"
-        case AtLeast(terms):
-            return any(count.side != "L" for _, count in terms)
-        case Numeric(name, _, _, count):  # a user's own predicate may depend on the length
-            return count.side != "L" or (name not in BUILT_IN and name != "MOD")
-        case _:
-            assert_never(node)
+    # A user's own predicate may depend on the length.
+    own = isinstance(node, Numeric) and node.name not in BUILT_IN and node.name != "MOD"
+    return own or looks_ahead(node)
 
 
 def walk(state: State, argument: Argument, report: Report | None) -> None:
