@@ -487,6 +487,8 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
     names = state.model.coordinates
     what = f"the clip that writes '{names[unit.outs[0][0]]}'"
     means = {mean.out for mean in found.means}
+    if unit.cap:
+        _require_exact(found, state, f"the cap of {what}", unit.cap, unit.cap_bias)
     if any(coordinate in means for coordinate, _ in unit.form):
         if len(unit.form) > 1:
             raise NotProved(f"{what} reads a mean together with something else")

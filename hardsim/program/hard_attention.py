@@ -256,7 +256,7 @@ class ProgramLayer:
     def read(self) -> frozenset[str]:
         """The coordinates that heads and units read."""
         heads = [name for head in self.heads for name in head.reads]
-        return frozenset([*heads, *(name for unit in self.units for name, _ in unit.pre.terms)])
+        return frozenset([*heads, *(name for unit in self.units for name, _ in unit.reads)])
 
 
 @dataclass(frozen=True)
