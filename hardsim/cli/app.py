@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from hardsim.campaign.interrupts import answer_signals, interruptible, leave_signals
 from hardsim.cli.exit_codes import INTERRUPTED
+from hardsim.cli.start import pause_collection
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The variables from which the libraries of linear algebra that NumPy is built with read their number of threads."""
@@ -40,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the console script. A signal that asks the process to end is handled like Ctrl-C: results are kept, and files
     are written whole or not at all."""
     one_thread()
+    pause_collection()
     answer_signals()
     code = run(arguments)
     leave_signals(code)

@@ -18,6 +18,7 @@ from hardsim.cli import exit_codes, streams
 from hardsim.cli.activity import alive
 from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
+from hardsim.cli.start import resume_collection
 from hardsim.cli.streams import LostOutput, say, warn
 from hardsim.cli.typer_options import all_options, flag, instead, plainly, renamed, taking
 from hardsim.errors import LONGEST_MESSAGE, InputError, did_you_mean, limited
@@ -84,7 +85,9 @@ def page(name: str, brief: bool) -> Any:
 
     def command(request: Request) -> None:
         """Import the module of the command only when it is run, and run it."""
-        import_module(f"hardsim.cli.{name}").command(request)
+        module = import_module(f"hardsim.cli.{name}")
+        resume_collection()
+        module.command(request)
 
     def manual_page(context: Any) -> str:
         return str(TyperCommand.get_help(page(name, brief=False), context))

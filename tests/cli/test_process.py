@@ -424,3 +424,23 @@ def test_the_command_has_one_thread_and_a_program_that_imports_hardsim_decides(
     # OpenBLAS starts no more threads than there are processors.
     wanted = run[1].stdout if threads is None else f"{min(int(threads), os.cpu_count() or 1)}\n"
     assert run[0].stdout == wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "called", "enabled", "kept"),
+    [("", "main", True, True), ("gc.disable()", "main", False, False), ("", "run", True, False)],
+)
+def test_the_console_script_alone_leaves_out_garbage_collection_while_it_imports(
+    before: str, called: str, enabled: bool, kept: bool
+) -> None:
+    program = f"""
+import gc, sys
+{before}
+from hardsim.cli import app
+try:
+    app.{called}(["words", "-e", "a", "--alphabet", "a b", "--max-n", "1"])
+except SystemExit:
+    pass
+print(gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+    assert ended(sys.executable, "-c", program).out.splitlines()[-1] == f"{enabled} {kept}"
