@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import log
 from pathlib import Path
+from random import Random
 from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Any
 
 from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, Target, memory, run, turns
-from hardsim.campaign.words import sample_words
+from hardsim.campaign.words import members, sample_words
 from hardsim.lang.semantics import Oracle
 from hardsim.targets.opening import read_input
 
@@ -103,7 +104,8 @@ def long_words(what: str, n: int, count: int) -> tuple[Mapping[str, float], str]
     """Measure the memory that words of length n take in certified float64."""
     file = read_input(str(ROOT / FLIPFLOP)).file
     seeds = [example.word for example in file.examples]
-    words = sample_words(file.alphabet, n, count, 0, Oracle(file).accepts, seeds)
+    pool = members(file.alphabet, n, Oracle(file).accepts, Random(0), seeds, max(4, count // 4))
+    words = sample_words(file.alphabet, n, count, 0, pool)
     with memory() as most:
         command = (*HARDSIM, "eval", FLIPFLOP, "--engine", "float64", "-")
         run(command, "".join("".join(word) + "\n" for word in words))

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import product
+from random import Random
 from typing import Any
 
 from benchmarks.commands import BINARY, FLIPFLOP
@@ -20,7 +21,7 @@ from benchmarks.dense import DensePass, naive
 from benchmarks.runner import ROOT, Case, FailedError, Target, turns
 from hardsim.campaign.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
 from hardsim.campaign.preparation import plan_length, prepare_words
-from hardsim.campaign.words import sample_words
+from hardsim.campaign.words import members, sample_words
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.program.assemble import assemble
@@ -67,7 +68,8 @@ class Work:
         oracle = subject.oracle
         assert oracle is not None
         seeds = [word for word, _ in subject.examples]
-        words = sample_words(subject.alphabet, n, count, 0, lambda word: oracle(word) is True, seeds)
+        pool = members(subject.alphabet, n, lambda word: oracle(word) is True, Random(0), seeds, max(4, count // 4))
+        words = sample_words(subject.alphabet, n, count, 0, pool)
         if subject.one_network:
             network, program = subject.model, subject.program
         else:  # the network of a program is assembled at the temperature for these words

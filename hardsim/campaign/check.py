@@ -8,7 +8,7 @@ judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -265,32 +265,31 @@ class Deciding:
         self._known: dict[Word, bool] = {}
         numbered = subject.numbered_decider() if subject.acceptor else None
         self.numbered = None if numbered is None else partial(_certain, numbered)
-        """Acceptance of a word given as symbol numbers; None if there is no quicker way than by symbols."""
+        """Acceptance of words of one length given as symbol numbers; None if there is no quicker way than by
+        symbols."""
 
     def __call__(self, word: Word) -> bool:
-        if not self.subject.acceptor:
-            return False
         # Long words are rarely asked about twice, and would fill the memory.
-        if len(word) > SHORT:
-            with suppress(InputError):
-                answers = self.subject.answers([word]) or [self._requested(word)]
-                return answers[0] is True
-            return False
+        if len(word) > SHORT or not self.subject.acceptor:
+            return self.many([word])[0]
         if word not in self._known:
-            self._known[word] = self._accepts(word)
+            self._known[word] = _certain(lambda words: list(map(self._requested, words)), [word])[0]
         return self._known[word]
 
-    def _accepts(self, word: Word) -> bool:
-        """Return True if a word is accepted; False if the reference or the program fails on it."""
-        return _certain(self._requested, word)
+    def many(self, words: Sequence[Word]) -> list[bool]:
+        """Return the acceptance of words of one length."""
+        return _certain(self._answers, words) if self.subject.acceptor else [False] * len(words)
+
+    def _answers(self, words: Sequence[Word]) -> Sequence[Any]:
+        return self.subject.answers(words) or list(map(self._requested, words))
 
 
-def _certain(decider: Callable[[W], Any], word: W) -> bool:
-    """Return True if a word is accepted; False if the reference or the program fails on it."""
+def _certain(decider: Callable[[Sequence[W]], Sequence[Any]], words: Sequence[W]) -> list[bool]:
+    """Return True for the words that are accepted; False where the reference or the program fails."""
     try:
-        return decider(word) is True
+        return [answer is True for answer in decider(words)]
     except InputError:
-        return False
+        return [False] if len(words) == 1 else [_certain(decider, [word])[0] for word in words]
 
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:

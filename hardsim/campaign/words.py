@@ -33,6 +33,8 @@ SHORT_WORDS, STARTS = 200, 12
 accepted starting words in all."""
 TRIES = 5
 """Number of attempts for each word or pair that is wanted, before the search for it is given up."""
+FAMILIES = 4
+"""Most families of accepted words that are stretched together, each from starting words of one length."""
 
 
 def count_words_upto(k: int, n: int, most: int) -> int:
@@ -117,18 +119,15 @@ def sample_words(
     n: int,
     count: int,
     seed: int,
-    accepts: Accepts | None = None,
-    seeds: Iterable[Word] = (),
+    pool: Sequence[Word] = (),
     exclude: Collection[Word] = (),
 ) -> list[Word]:
     """Return `count` distinct random words of length n, none of them in `exclude`; fewer only if there are no more.
 
-    The kinds take turns: uniform over the symbols; biased to one symbol; long runs. With `accepts`, where accepted
-    words of this length can be found (by stretching `seeds` and short words), also accepted words and near-misses:
-    an accepted word with one symbol changed.
+    The kinds take turns: uniform over the symbols; biased to one symbol; long runs. With a `pool` of accepted words of
+    this length (`members`), also accepted words and near-misses: an accepted word with one symbol changed.
     """
     rng = Random(f"{seed}/{n}/sample")
-    pool = members(alphabet, n, accepts, rng, seeds, max(4, count // 4)) if accepts and count > 0 else []
     queue = iter(pool)
 
     def biased() -> Word:
@@ -217,7 +216,7 @@ def plan_words(
     come first.
 
     Args:
-        accepts: the oracle; called for some of the words and for words on the way to pairs.
+        accepts: the oracle; called for some of the words and for words on the way to pairs (see `members`).
         seeds: words known to be of interest, of any length, such as a file's examples.
 
     Raises InputError if n < 1, since words are non-empty, or if the alphabet is empty."""
@@ -233,12 +232,13 @@ def plan_words(
     seeds, rng = tuple(seeds), Random(f"{seed}/{n}/pairs")
     words = dict.fromkeys([word for word in seeds if len(word) == n] + structured_words(alphabet, n, effort.structured))
     found: list[tuple[Word, Word]] = []
+    pool = members(alphabet, n, accepts, rng, seeds, max(effort.pairs, 4, effort.samples // 4))
     if effort.pairs > 0:
-        known = [*words, *members(alphabet, n, accepts, rng, seeds, effort.pairs)]
+        known = [*words, *pool[: effort.pairs]]
         known += [drawn(alphabet, n, rng) for _ in range(2 * effort.pairs)]
         found = boundary_pairs(known, alphabet, accepts, rng, effort.pairs)
     words |= dict.fromkeys(word for pair in found for word in pair)
-    words |= dict.fromkeys(sample_words(alphabet, n, effort.samples, seed, accepts, seeds, exclude=words))
+    words |= dict.fromkeys(sample_words(alphabet, n, effort.samples, seed, pool, exclude=words))
     return WordPlan(n, possible, len(words) == possible, tuple(words), tuple(found))
 
 
@@ -310,28 +310,33 @@ def members(
     """Return up to `count` distinct accepted words of length n, found by stretching (or shrinking) accepted words.
 
     Starting points are `seeds` of any length and all short words. Repeating a factor is how the pumping lemma makes
-    longer members of a regular language, so this reaches languages that random words practically never hit.
+    longer members of a regular language, so this reaches languages that random words practically never hit. If
+    `accepts` has a method `many`, it decides words of one length together; `numbered` does so for words of symbol
+    numbers.
     """
     starts = list(islice(filter(accepts, dict.fromkeys(chain(filter(None, seeds), _short_words(alphabet)))), STARTS))
-    numbered: Callable[[bytes], bool] | None = getattr(accepts, "numbered", None)
+    numbered: Callable[[Sequence[bytes]], Sequence[bool]] | None = getattr(accepts, "numbered", None)
     if numbered is None:
-        return _stretched(starts, n, cache(accepts), rng, count)
+        one_by_one: Callable[[Sequence[Word]], Sequence[bool]] = lambda words: list(map(accepts, words))  # noqa: E731
+        return _stretched(starts, n, getattr(accepts, "many", one_by_one), rng, count)
     # Long words of symbol numbers are cut, joined and hashed as fast as bytes are.
     numbers = {symbol: number for number, symbol in enumerate(alphabet)}
     rows = [bytes(map(numbers.__getitem__, word)) for word in starts]
-    found = _stretched(rows, n, cache(numbered), rng, count)
-    return [tuple(map(alphabet.__getitem__, row)) for row in found]
+    return [tuple(map(alphabet.__getitem__, row)) for row in _stretched(rows, n, numbered, rng, count)]
 
 
-def _stretched(starts: Sequence[Row], n: int, decide: Callable[[Row], bool], rng: Random, count: int) -> list[Row]:
+def _stretched(
+    starts: Sequence[Row], n: int, decide: Callable[[Sequence[Row]], Sequence[bool]], rng: Random, count: int
+) -> list[Row]:
     """Return up to `count` distinct accepted words of length n, made from accepted words of any length."""
     found = dict.fromkeys(word for word in starts if len(word) == n)
-    for _ in range(TRIES * count if starts else 0):
-        if len(found) >= count:
-            break
-        word = _resized(rng.choice(starts), n, decide, rng)
-        if decide(word):
-            found[word] = None
+    others = [word for word in starts if len(word) != n]
+    for turn in range(FAMILIES if others else 0):
+        known, length = len(found), len(rng.choice(others))
+        alike = [word for word in others if len(word) == length]
+        found |= dict.fromkeys(_resized(alike, n, decide, rng, -(-count // 2)))
+        if len(found) >= count or (turn and len(found) == known):
+            break  # a family that adds no word tells that the language may have no more
     return list(found)[:count]
 
 
@@ -355,16 +360,25 @@ def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
         n += 1
 
 
-def _resized(word: Row, n: int, decide: Callable[[Row], bool], rng: Random) -> Row:
-    """Return a word of length n made by repeating or leaving out random factors, accepted on the way where that is
-    easy."""
-    while len(word) != n:
-        for _ in range(TRIES):
-            size = rng.randint(1, min(len(word) if len(word) < n else len(word) - n, abs(n - len(word))))
-            start = rng.randint(0, len(word) - size)
-            end = start + size
-            changed = word[:end] + word[start:] if len(word) < n else word[:start] + word[end:]
-            if decide(changed):
+def _resized(
+    words: Sequence[Row], n: int, decide: Callable[[Sequence[Row]], Sequence[bool]], rng: Random, count: int
+) -> list[Row]:
+    """Return up to `count` accepted words of length n, made from words of one length by repeating or leaving out random
+    factors, accepted on the way where that is easy.
+
+    All words change their length together, so that each step is one batch for `decide`. The length grows by half on
+    average: the number of batches grows with the logarithm of n.
+    """
+    kept = words = rng.sample(words, min(len(words), count))
+    while (length := len(words[0])) != n:
+        most = min(length if length < n else length - n, abs(n - length))
+        # Twice the attempts of a word: a family that meets no right length, such as an even one, is lost as a whole.
+        for size in rng.sample(range(1, most + 1), min(most, 2 * TRIES)):
+            starts = [(word, rng.randint(0, length - size)) for _ in range(TRIES) for word in words]
+            left, right = (size, 0) if length < n else (0, size)  # the factor is written twice, or left out
+            changed = list(dict.fromkeys(word[: start + left] + word[start + right :] for word, start in starts))
+            kept = [word for word, accepted in zip(changed, decide(changed), strict=True) if accepted]
+            if kept:
                 break
-        word = changed
-    return word
+        words = (kept or changed)[:count]
+    return list(kept[:count])

@@ -260,12 +260,11 @@ class BatchOracle:
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         return self.truth(symbols)[:, place]
 
-    def accepts_numbered(self, numbers: bytes) -> bool:
-        """Return the truth value of one word, given as its symbol numbers in the alphabet (each below 256), at the
+    def accepts_numbered(self, words: Sequence[bytes]) -> list[bool]:
+        """Return the truth value of every word, given as its symbol numbers in the alphabet (each below 256), at the
         position that the file states."""
-        batch = self._run(np.frombuffer(numbers, dtype=np.uint8)[None, :])
-        place = 0 if self.file.at == "first" else len(numbers) - 1
-        return bool(batch.columns[self._root] >> place & 1)
+        symbols = np.frombuffer(b"".join(words), dtype=np.uint8).reshape(len(words), -1)
+        return list(self.accepts(symbols).tolist())
 
     # ---- the steps ----
 

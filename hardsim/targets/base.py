@@ -166,10 +166,10 @@ class Target(ABC):
         """Return the function that gives the expected answer of a word, where one is known."""
         return self.oracle or (lambda word: None)
 
-    def numbered_decider(self) -> Callable[[bytes], bool] | None:
-        """Return the function that gives the expected answer of a word of symbol numbers (each below 256), where that
-        is quicker than looking its symbols up; else None."""
-        found: Callable[[bytes], bool] | None = getattr(self.oracle, "numbered", None)
+    def numbered_decider(self) -> Callable[[Sequence[bytes]], list[bool]] | None:
+        """Return the function that gives the expected answers of words of one length, as symbol numbers (each below
+        256), where that is quicker than looking their symbols up; else None."""
+        found: Callable[[Sequence[bytes]], list[bool]] | None = getattr(self.oracle, "numbered", None)
         return found
 
     def require_reference(self) -> None:  # noqa: B027

@@ -251,9 +251,9 @@ class Accepts:
         return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
 
     @property
-    def numbered(self) -> Callable[[bytes], bool] | None:
-        """Return the function that decides one word, given as its symbol numbers in the alphabet; None if the alphabet
-        is not a list of at most 256 symbols, or the file has a semantics of its own."""
+    def numbered(self) -> Callable[[Sequence[bytes]], list[bool]] | None:
+        """Return the function that decides words of one length, as symbol numbers; None if the alphabet is not a list
+        of at most 256 symbols, or the file has a semantics of its own."""
         alphabet = self.file.alphabet
         few = not isinstance(alphabet, Valuations) and len(alphabet) <= 256
         return self._parallel.accepts_numbered if few and self.file.oracle is None else None

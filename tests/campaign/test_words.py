@@ -5,7 +5,7 @@ language.
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby, product
 from random import Random
 
@@ -143,8 +143,8 @@ def test_samples_vary_in_density_and_in_run_length() -> None:
 def test_samples_of_a_sparse_language_have_members_and_near_misses() -> None:
     """At length 40 (ab)+ has a single word; the sample finds it and its neighbours."""
     accepts, alphabet = LANGUAGES["(ab)+"]
-    words = sample_words(alphabet, 40, 40, seed=3, accepts=accepts, seeds=[("a", "b")])
     member = ("a", "b") * 20
+    words = sample_words(alphabet, 40, 40, seed=3, pool=members(alphabet, 40, accepts, Random(3), [("a", "b")], 10))
     assert member in words
     assert sum(distance(word, member) == 1 for word in words) >= 8
 
@@ -222,19 +222,20 @@ def test_members_shrink_longer_seeds_and_ignore_rejected_ones() -> None:
 
 
 class Numbered:
-    """A language that also takes words as symbol numbers, and counts those."""
+    """A language that also takes batches of words as symbol numbers, and keeps their sizes."""
 
     def __init__(self, name: str) -> None:
         accepts, self.alphabet = LANGUAGES[name]
         self.accepts: Callable[[Word], bool] = accepts
-        self.asked = 0
+        self.asked: list[int] = []
 
     def __call__(self, word: Word) -> bool:
         return self.accepts(word)
 
-    def numbered(self, numbers: bytes) -> bool:
-        self.asked += 1
-        return self.accepts(tuple(self.alphabet[number] for number in numbers))
+    def numbered(self, words: Sequence[bytes]) -> list[bool]:
+        self.asked.append(len(words))
+        assert len({len(word) for word in words}) == 1
+        return [self.accepts(tuple(self.alphabet[number] for number in word)) for word in words]
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -245,6 +246,15 @@ def test_words_given_as_numbers_change_no_choice(name: str) -> None:
         expected = members(alphabet, n, accepts, Random(7), [(alphabet[0],)], 4)
         assert members(alphabet, n, numbered, Random(7), [(alphabet[0],)], 4) == expected
     assert numbered.asked
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_members_of_long_words_take_few_batches(name: str) -> None:
+    """A family takes 13 steps that grow by half on average (ln 200 / ln 1.5), 8 that halve what is left at the end, and
+    at most two tries for each where the length must be even; there are at most 4 families."""
+    numbered = Numbered(name)
+    assert members(numbered.alphabet, 400, numbered, Random(5), [], 4)
+    assert len(numbered.asked) <= 4 * 2 * (13 + 8)
 
 
 def test_short_lengths_are_exhaustive() -> None:

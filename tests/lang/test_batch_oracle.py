@@ -29,7 +29,7 @@ def require(file: ast.FormulaFile, n: int, most: int = 300) -> None:
     assert many.truth(symbols).tolist() == [one.truth(word) for word in words]
     for at in ("first", "last", None):
         assert many.accepts(symbols, at).tolist() == [one.accepts(word, at) for word in words]
-    numbered = [many.accepts_numbered(bytes(row)) for row in symbols.tolist()]
+    numbered = many.accepts_numbered([bytes(row) for row in symbols.tolist()])
     assert numbered == [one.accepts(word) for word in words]
 
 

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.campaign.words import sample_words
+from hardsim.campaign.words import members, sample_words
 from hardsim.network.transformer import AttentionHead
 from hardsim.run.ball import lower, upper
 from hardsim.run.float64 import FloatForward
@@ -179,7 +180,8 @@ def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> N
     """
     subject = shipped_formula(f"{name}.ltl", regime=regime)
     oracle, file = Oracle(subject.formula), subject.formula
-    words = sample_words(file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in file.examples])
+    pool = members(file.alphabet, 14, oracle.accepts, Random(0), [one.word for one in file.examples], 15)
+    words = sample_words(file.alphabet, 14, 60, 0, pool)
     found = FloatForward(subject.model).trace(words)
     assert found.accepted.tolist() == [oracle.accepts(word) for word in words]
     assert (found.accepted | found.rejected).all()
@@ -190,9 +192,9 @@ def test_every_word_of_the_flip_flop_program_is_decided() -> None:
     subject = shipped("flipflop.srasp")
     assert subject.oracle is not None
     oracle = subject.oracle
-    words = sample_words(
-        subject.alphabet, 14, 200, 0, lambda word: oracle(word) is True, [word for word, _ in subject.examples]
-    )
+    seeds = [word for word, _ in subject.examples]
+    pool = members(subject.alphabet, 14, lambda word: oracle(word) is True, Random(0), seeds, 50)
+    words = sample_words(subject.alphabet, 14, 200, 0, pool)
     found = FloatForward(network_of(subject, words)).trace(words)
     assert found.accepted.tolist() == [oracle(word) is True for word in words]
     assert (found.accepted | found.rejected).all()
