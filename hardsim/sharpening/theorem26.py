@@ -124,10 +124,11 @@ def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[R
                     size = min(size, (high - low) / 2)
                 moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
                 values[head.name, out] = moved
-                attended[out] += moved
+                if moved:
+                    attended[out] += moved
         # A root is replaced only before a norm with epsilon 0, which undoes it, or at the end.
         attended = dict(_normalized(attended, layer.norm_1, slack=layer.norm_2 is None))
-        errors = _normalized(_feed_forward(layer, seen, attended), layer.norm_2, slack=False)
+        errors = _normalized(_feed_forward(layer, seen, errors, attended), layer.norm_2, slack=False)
         shown = _normalized(attended, layer.norm_1, True), _normalized(errors, layer.norm_2, True)
         found.append(LayerBounds(*shown, distances, etas, values))
     return Bounds(tuple(found))
@@ -145,14 +146,15 @@ def _normalized(errors: Errors, epsilon: Fraction | None, slack: bool) -> Errors
 
 def _reach(form: Affine, errors: Errors) -> Fraction:
     """Return a bound of the error of a linear form."""
-    return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms), ZERO)
+    return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms if errors[name]), ZERO)
 
 
 def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
     total = ZERO
     for (query, key), (query_size, key_size) in zip(head.score, rows.sizes, strict=True):
         q, k = _reach(query, errors), _reach(key, errors)
-        total += query_size * k + key_size * q + q * k
+        if q or k:
+            total += query_size * k + key_size * q + q * k
     return round_up(total)
 
 
@@ -227,7 +229,9 @@ def exact_distance(
     return ZERO if fine and not eta else FARTHEST
 
 
-def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Errors:
+def _feed_forward(layer: ProgramLayer, seen: LayerFacts, before: Errors, attended: Errors) -> Errors:
+    """Return the errors after the hidden units, from those `attended`; errors that are still those from `before` the
+    layer are rounded already."""
     errors = dict(attended)
     for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
         moved = _reach(unit.pre, attended)
@@ -238,9 +242,9 @@ def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Er
             moved = ZERO if moved <= margin and not cap else min(moved + cap, most)
         elif top + moved <= 0:
             moved = ZERO  # never active, in neither model
-        for out, weight in unit.outs:
+        for out, weight in unit.outs if moved else ():
             errors[out] += abs(Fraction(weight)) * moved
-    return {name: round_up(error) for name, error in errors.items()}
+    return {name: error if error is before[name] else round_up(error) for name, error in errors.items()}
 
 
 DEFAULT_EPSILON = Fraction(1, 4)

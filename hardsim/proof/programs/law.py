@@ -68,6 +68,8 @@ from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 ZERO, HALF = Fraction(0), Fraction(1, 2)
 OTHERS = (0,) * (len(NAMES) - 2)
 """Values, all 0, of the variables other than i and n, on which these functions do not depend."""
+SHORT_LENGTHS = 64
+"""Greatest length of which all facts that were computed are kept: numbers for each position of each head."""
 Spans: TypeAlias = dict[int, NumberSpan]
 """Spans of one number by order of the place."""
 Column: TypeAlias = dict[str, Spans]
@@ -179,10 +181,19 @@ class ProgramLaw(Keeping):
         rows = [row for layer in layers for row in layer.heads[head.name].rows.values()]
         return not all(row.one_value(head) for row in rows)
 
-    @kept
     def facts(self, n: int) -> LengthFacts:
-        """Return the facts of one length as numbers."""
-        return (self.one if n == 1 else self.more).facts(n)
+        """Return the facts of one length as numbers. All those of short lengths are kept: a check asks for each of them
+        once for the proof, and again for the words."""
+        if n > SHORT_LENGTHS:
+            return self._latest(n)
+        short: dict[int, LengthFacts] = self.kept.setdefault("short lengths", {})
+        if n not in short:
+            short[n] = (self.one if n == 1 else self.more).facts(n)
+        return short[n]
+
+    @kept
+    def _latest(self, n: int) -> LengthFacts:
+        return self.more.facts(n)
 
 
 @kept

@@ -97,10 +97,14 @@ class Ratio:
         return tuple(tuple(sorted(_coefficients(part).items())) for part in (self.top, self.bottom))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ratio) and self.key == other.key
+        return self is other or (isinstance(other, Ratio) and self.key == other.key)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.key)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self._hash
 
     def __add__(self, other: Value) -> Ratio:
         if not isinstance(other, Ratio):
