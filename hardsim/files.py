@@ -97,6 +97,9 @@ def read_bytes(
                 while more and len(data) <= most and (part := file.read(PART)):
                     data += part
     except FileNotFoundError:
+        if os.path.islink(path):
+            hint = f"It leads to {os.readlink(path)}. Restore that file, or remove the link."
+            raise InputError(f"{name}: is a link to a file that does not exist", hint) from None
         near = _near(str(path), others())
         raise InputError(f"{name}: no such file", near or missing) from None
     except IsADirectoryError:

@@ -18,9 +18,10 @@ from hardsim.cli import exit_codes, streams
 from hardsim.cli.activity import alive
 from hardsim.cli.exit_codes import CODES
 from hardsim.cli.manual import COMMANDS
+from hardsim.cli.refusals import document_usage_error, documented
 from hardsim.cli.start import resume_collection
 from hardsim.cli.streams import LostOutput, say, warn
-from hardsim.cli.typer_options import all_options, flag, instead, plainly, renamed, taking
+from hardsim.cli.typer_options import all_options, flag, instead, options_of, plainly, renamed, taking
 from hardsim.errors import LONGEST_MESSAGE, InputError, did_you_mean, limited
 from hardsim.examples import located
 from hardsim.options.table import Request, signed
@@ -85,9 +86,13 @@ def page(name: str, brief: bool) -> Any:
 
     def command(request: Request) -> None:
         """Import the module of the command only when it is run, and run it."""
-        module = import_module(f"hardsim.cli.{name}")
-        resume_collection()
-        module.command(request)
+        with documented(name, request):
+            # A regime that does not exist is reported before anything is read.
+            if "regime" in options_of(name):
+                request.options()
+            module = import_module(f"hardsim.cli.{name}")
+            resume_collection()
+            module.command(request)
 
     def manual_page(context: Any) -> str:
         return str(TyperCommand.get_help(page(name, brief=False), context))
@@ -189,7 +194,10 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         near = "" if advice else did_you_mean(given, [name for name in known if name.startswith("--")])
         error.message = f"no such option: {given}{near and f'; {near}'}"
         if not (near or advice):
-            advice = "Write '--' after the options and before files and words that start with '-'."
+            advice = (
+                f"`hardsim {command.name} --help-all` lists its options. Write '--' before files and words that start "
+            )
+            advice += "with '-'."
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(limited(error.message, LONGEST_MESSAGE))
     text = io.StringIO()
@@ -261,6 +269,8 @@ def _code(arguments: list[str]) -> int:
         return left.code if isinstance(left.code, int) else exit_codes.AGREED
     except USAGE_ERROR as error:
         say(*_usage_message(error, arguments))
+        if arguments and arguments[0] in COMMANDS:
+            document_usage_error(error, arguments[1:], page(arguments[0], brief=False))
         return exit_codes.BAD_INPUT
     except LostOutput:
         raise

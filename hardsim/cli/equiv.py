@@ -107,6 +107,8 @@ def _several(current: Session, given: Sequence[Input], staff: Crews) -> None:
         return
     left = sides.pop(0)
     current.reference = left.name
+    if left.name not in (current.request.files or current.names):
+        current.remark(None, None, f"the other files are compared with {left.name}, the first file of its directory")
     tasks = [(given[0], given[number]) for number in sides]
     with closing(Ahead(staff, current.request, compared, tasks, shares=False)) as ahead:
         _each(current, left, list(sides.values()), ahead)

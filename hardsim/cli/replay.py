@@ -24,7 +24,7 @@ from hardsim.cli.report import (
     run,
     versions,
 )
-from hardsim.cli.session import check_source, path_of
+from hardsim.cli.session import Names, check_source, path_of
 from hardsim.errors import InputError
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader, read_json
@@ -63,7 +63,8 @@ def command(request: Request) -> None:
     # The report itself stays untouched.
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
-        found = run(stored_request, place.absolute(), document, silent=True)
+        named = Names({name: str(place / name) for name in stored_request.files or []})
+        found = run(stored_request, place.absolute(), document, named, silent=True)
         if found.code == exit_codes.INTERRUPTED:
             raise typer.Exit(found.code)
         now = _kept(document)

@@ -28,7 +28,7 @@ from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import Work, checked
 from hardsim.cli.estimate import bar, bound_bars, cost_of
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
-from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.session import Names, Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.cli.typer_options import options_of
 from hardsim.errors import InputError, Undecided
@@ -74,9 +74,10 @@ def command(request: Request) -> None:
     target = free_directory(request.output, "the report", "report")
     with draft_of(target) as folder:
         draft = folder.path
-        files, written = _copied(request, draft), request.written - {"lines"}
+        originals, written = _copied(request, draft), request.written - {"lines"}
+        files = None if request.files is None else originals.inputs
         copied = replace(request, files=files, lines=False, written=written)
-        found = run(copied, draft, draft / RESULTS)
+        found = run(copied, draft, draft / RESULTS, Names(originals.names))
         # Without a complete run there is nothing that `replay` could compare with.
         if found.code == exit_codes.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
@@ -107,8 +108,9 @@ class ReportRun:
     errors: list[Failure] = field(default_factory=list)
 
 
-def run(request: Request, place: Path, document: Path, silent: bool = False) -> ReportRun:
-    """Run a report on files with names relative to the directory `place`, and write the JSON document."""
+def run(request: Request, place: Path, document: Path, called: Names, silent: bool = False) -> ReportRun:
+    """Run a report on files with names relative to the directory `place`, and write the JSON document. `called` has
+    the names by which printed text calls these files."""
     found = ReportRun()
     try:
         with (
@@ -117,8 +119,7 @@ def run(request: Request, place: Path, document: Path, silent: bool = False) -> 
             session("report", replace(request, json=str(document)), request.seed) as current,
             ExitStack() as stack,
         ):
-            if silent:
-                current.screen = Screen(enabled=False)
+            current.called, current.screen = called, Screen(enabled=not silent, called=called.of)
             given = list(current.read())
             names, networks = [one.name for one in given], all(one.is_network for one in given)
             listing = Listing(current.screen, names, request.regime, networks)
@@ -221,18 +222,26 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
 # ---- files ----
 
 
-def _copied(request: Request, draft: Path) -> list[str] | None:
+@dataclass
+class _Copies:
+    """The names of the copied inputs, in order, and by the name of each copied file or input what the user called
+    it."""
+
+    inputs: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+def _copied(request: Request, draft: Path) -> _Copies:
     """Copy the inputs with all files that they need, and return the names of the copies. Inputs that cannot be read are
     reported here, under the names that the user gave."""
     (draft / INPUTS).mkdir()
-    if not request.files:
-        return None
-    names = []
-    for name in expand_paths(request.files, request.lines):
+    copies = _Copies()
+    for name in expand_paths(request.files or [], request.lines):
         read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
         line = line_of(name)
         place = Path(os.path.abspath(located(name) if line is None else line[0]))
-        files = [Path(os.path.abspath(one)) for one in read_with(name) if not is_directory(one)]
+        given = {Path(os.path.abspath(one)): one for one in read_with(name) if not is_directory(one)}
+        files = [*given]
         with refusing_at(draft):
             # Files keep their relative places, because one may name another by a relative path.
             root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
@@ -242,9 +251,11 @@ def _copied(request: Request, draft: Path) -> list[str] | None:
                 (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(one, draft / folder / goal)
         # Forward slashes, so that a report made on Windows can be replayed elsewhere.
-        names.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
-        require_inside(draft, names[-1], name)
-    return names
+        copies.inputs.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
+        copies.names |= {(folder / goals[one]).as_posix(): original for one, original in given.items()}
+        copies.names[copies.inputs[-1]] = name
+        require_inside(draft, copies.inputs[-1], name)
+    return copies
 
 
 def _folder(draft: Path, goals: Sequence[Path]) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -64,6 +65,20 @@ NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: inter
 Print = Callable[[Screen], None]
 
 
+class Names:
+    """The names that printed text has for copied files: those that the user gave."""
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        """Take the given name of each copy."""
+        self._given = given or {}
+        longest = sorted(map(re.escape, self._given), key=len, reverse=True)
+        self._copies = re.compile(rf"(?<![\w./-])(?:{'|'.join(longest)})(?!\w)")
+
+    def of(self, text: str) -> str:
+        """Return a text in which the copies have the names of their originals."""
+        return self._copies.sub(lambda found: self._given[found[0]], text) if self._given else text
+
+
 @dataclass(frozen=True)
 class ResultText:
     """A result ready to be printed: the functions that print all of it (`full`) or only the verdict (`brief`), and the
@@ -97,6 +112,8 @@ class Session:
         self.outputs = [sink for sink in (*targets, self.sink) if sink is not None]
         require_one_output(request, [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT])
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
+        self.called = Names()
+        """The names of the inputs in messages."""
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
         texts = request.expressions or ([] if request.expression is None else [request.expression])
@@ -150,7 +167,8 @@ class Session:
             self.unprinted.append(name or "the command")
         else:
             self.printed += len(lines)
-            say(*lines)
+            quoted = 2 if isinstance(error, SourceError) else 0
+            say(*(line if 0 < k <= quoted else self.called.of(line) for k, line in enumerate(lines)))
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
@@ -207,10 +225,8 @@ class Session:
         self.screen.flush()
         self.remarks += 1
         if self.remarks <= MOST_REMARKS:
-            tell(
-                printed
-                or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None)
-            )
+            parts = (name, regime and f"regime {regime}", message)
+            tell(self.called.of(printed or ": ".join(part for part in parts if part is not None)))
         self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
@@ -603,7 +619,7 @@ class Session:
                 if self.page is None or self.reference is None
                 else "the page has all of them"
             )
-            say(f"{some} not printed, on {about}: {where}")
+            say(f"{some} not printed, on {self.called.of(about)}: {where}")
         raise typer.Exit(self.code)
 
     @property
@@ -730,9 +746,10 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                     current.interrupted = True
                     say("interrupted: what was finished before has been printed")
                 except HardsimError as error:
-                    if not current.results:
+                    # What was found is kept, and a report for another program says what was wrong.
+                    if not current.results and request.format in (TEXT, JSON):
                         raise
-                    current.fail(None, error)  # and keep what was found
+                    current.fail(None, error)
                 current.finish()
             except LostOutput as lost:
                 lost.codes = current.codes

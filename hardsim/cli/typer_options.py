@@ -128,9 +128,6 @@ def taking(
         written = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
         request = Request(**values, written=written)
         streams.hush(request.quiet)
-        # A regime that does not exist is reported before anything is read.
-        if "regime" in values:
-            request.options()
         command(request)
 
     taken = [parameter(field, name, brief) for field in options_of(name)]

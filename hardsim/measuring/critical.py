@@ -200,7 +200,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     InputError if the subject is not a formula, no temperature was given, and its own is not a function of the length;
     if the temperature is not positive somewhere; or if a formula's network is not the one that the specification
     gives."""
-    hint = "Leave out --critical; `hardsim bound` alone shows what is known of the network."
+    hint = "Choose another regime; without --critical, `hardsim bound` shows what is known of this network."
     subject.program.require_plain("--critical, which looks for the least beta of heads that have scores,", hint)
     search = _search(subject)
     lengths = search.lengths(max_n)

@@ -70,6 +70,11 @@ class SoftWeighting(StrEnum):
         return EXPONENTIALS.get(self.partition(":")[2])
 
     @property
+    def text(self) -> str:
+        """The name for readers, such as "softmax with fp16 exponentials"."""
+        return self if self.exponentials is None else f"softmax with {self.partition(':')[2]} exponentials"
+
+    @property
     def cutoff(self) -> int | None:
         """A number c for which a key has no weight if its z is c or more below the largest one; None if every key has
         weight. The weights are rational if z is."""
@@ -301,8 +306,8 @@ class Placed:
         """Require that no layer normalizes or rounds, for a computation that knows sums alone. Raises InputError, which
         names the computation (`what`), if one does."""
         if self.normed or self.rounding is not None:
-            other = "layer norms" if self.normed else f"rounding ({self.rounding})"
-            raise InputError(f"{what} does not cover networks with {other}", hint or PLAIN_HINT)
+            other = "with layer norms" if self.normed else "that round their values"
+            raise InputError(f"{what} does not cover networks {other}", hint or PLAIN_HINT)
 
     @property
     def first(self) -> int:
@@ -396,16 +401,17 @@ class Transformer(Placed):
                 require_order(head.name, head.mask, bool(head.scores), self.bos)
 
     def require_softmax(self, what: str) -> None:
-        """Refuse a computation that knows softmax alone, called `what`. Raises InputError for another weighting, and
-        for a network that rounds its values."""
+        """Require plain softmax, for a computation (`what`) that has no other weighting. Raises InputError for another
+        weighting, and for a network that rounds its values."""
         if self.rounding is not None:
-            hint = "Use another regime; --to torch and `hardsim compile` write this one, with its rounding."
-            raise InputError(f"{what} does not cover networks with rounding ({self.rounding})", hint)
+            hint = "Compile the formula in another regime; --to torch and `hardsim compile` write its rounding."
+            raise InputError(f"{what} does not cover networks that round their values", hint)
         if self.weighting is not SoftWeighting.SOFTMAX:
-            message = f"{what} knows softmax alone, and the weighting of this network is {self.weighting}"
-            geometric = " and --regime geometric" * (self.weighting is SoftWeighting.GEOMETRIC)
-            option = "--exponential" if self.weighting.exponentials else "--weighting"
-            raise InputError(message, f"Leave out {option}{geometric}, or the key weighting of the file, for softmax.")
+            message = f"{what} computes plain softmax alone, and this network has {self.weighting.text}"
+            hint = "Choose softmax in place of it, by --regime, by --weighting or in the file."
+            if self.weighting.exponentials:
+                hint = "Compile the formula without --exponential."
+            raise InputError(message, hint)
 
     @property
     def dimension(self) -> int:

@@ -287,7 +287,9 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     there can be none."""
     min_n, max_n, claim = request.min_n, request.max_n, subject.prover()
     if request.smt is not None and subject.program.weighting is not SoftWeighting.SOFTMAX:
-        message = f"{subject.name}: --smt writes the steps of proofs about softmax, not {subject.program.weighting}"
+        message = (
+            f"{subject.name}: --smt writes the steps of proofs about softmax, not {subject.program.weighting.text}"
+        )
         raise InputError(message, "Leave out --smt; --certificate writes a proof that `hardsim verify` checks.")
     if isinstance(claim, HeadsClaim):
         if claim.heads_only and request.smt is not None:
@@ -582,7 +584,7 @@ def _refute_short(subject: Subject) -> tuple[int, Mismatch | None]:
 
 def _theorem(subject: Subject, argument: ProgramArgument, ties: Sequence[Tie]) -> str:
     """Return the claim on every word that a proof of every length from structure shows."""
-    claim = f"{subject.program.weighting} answers as hard attention does{subject.rests_on}"
+    claim = f"{subject.program.weighting.text} answers as hard attention does{subject.rests_on}"
     return f"{claim}, at the temperature {argument.temperature}{tied(ties)}"
 
 
@@ -779,7 +781,7 @@ def _conclude(
         return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{tied(lengths[-1].ties)}"
     first = next((length for length in lengths if not length.proved_by), None)
     if first is None:
-        claim = f"{subject.program.weighting} answers as hard attention does{tied(ties)}"
+        claim = f"{subject.program.weighting.text} answers as hard attention does{tied(ties)}"
         how = {length.proved_by for length in lengths} if subject.constructed else set()
         if how == {"every word"}:
             claim += ", and hard attention as the program says"

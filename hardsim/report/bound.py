@@ -14,6 +14,7 @@ from hardsim.measuring.critical import LARGEST, WIDTH, Bracket, CriticalResult, 
 from hardsim.measuring.general_rate import RATE as THEOREM
 from hardsim.measuring.general_rate import GeneralRate
 from hardsim.measuring.hard_up_to import HardUpTo
+from hardsim.network.transformer import SoftWeighting
 from hardsim.proof.shared.result import HeadProof
 from hardsim.records import NOTHING, at_most, short
 from hardsim.report.check import (
@@ -27,6 +28,7 @@ from hardsim.report.check import (
     print_reach,
     print_violation,
     print_void,
+    rounded_up,
     sharper,
     titles,
 )
@@ -110,9 +112,11 @@ def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
         how = sharper(result.model, is_stored(result.input))
-        if is_stored(result.input) and result.kind == "ltl":
+        if advice := rounded_up(result.model):
+            how = advice
+        elif is_stored(result.input) and result.kind == "ltl":
             how = "compile the formula again; `hardsim check` shows more about this word."
-        elif result.regime == "none":
+        elif result.regime in ("none", "rounded"):
             how = f"{larger_beta(result.model)} reaches longer words; `hardsim check` shows how far this beta reaches."
         screen.line(f"  Next: {how}")
     if result.verdict is not Verdict.UNDECIDED:  # else the verdict says it
@@ -238,10 +242,10 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
         if result.hard_up_to:
             screen.raw()
-            weighting = result.model.weighting
+            weighting = SoftWeighting(result.model.weighting)
             # The cutoff of a format is an integer: there the exact bound is a little higher.
-            least = "the largest" if weighting == "sparsemax" else "a"
-            screen.line(f"  {least} temperature up to which {weighting} has all weights of hard attention:")
+            least = "the largest" if weighting is SoftWeighting.SPARSEMAX else "a"
+            screen.line(f"  {least} temperature up to which {weighting.text} has all weights of hard attention:")
             screen.table(EXACT_COLUMNS, [exact_row(row, alphabet) for row in result.hard_up_to])
     screen.raw()
     print_conclusions(screen, result, alphabet)

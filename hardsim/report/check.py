@@ -37,6 +37,7 @@ from hardsim.campaign.result import (
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_word
 from hardsim.network.rounding import RoundingMode
+from hardsim.network.transformer import SoftWeighting
 from hardsim.options.table import ALL
 from hardsim.program.regimes import DEFAULT_REGIME, NAMED
 from hardsim.records import NOTHING, short
@@ -181,7 +182,7 @@ def model_line(facts: ModelFacts) -> str:
         parts += [f"read at the {facts.at} position"]
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
     parts += [plural(facts.heads, "head"), f"dimension {facts.dimension}", plural(facts.parameters, "parameter")]
-    parts += [] if facts.weighting == "softmax" else [facts.weighting]
+    parts += [] if facts.weighting == "softmax" else [SoftWeighting(facts.weighting).text]
     parts += [] if facts.rounding is None else [f"rounding {facts.rounding}"]
     parts += ["with a beginning of sequence"] if facts.bos else []
     parts += [f"ties broken in {', '.join(facts.ties_broken)}"] if facts.ties_broken else []
@@ -416,7 +417,7 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, mod
         if not model.specified:
             purpose += ", as the specification has it"
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
-        screen.line(f"  {model.weighting} leaves hard attention {where}: {found.reads}")
+        screen.line(f"  {SoftWeighting(model.weighting).text} leaves hard attention {where}: {found.reads}")
     elif mismatch.hard_differs:
         screen.line("  no head or position to blame: the oracle does not compute in the steps of hard attention")
 
@@ -436,7 +437,7 @@ def answers(mismatch: Mismatch, model: ModelFacts, alphabet: Sequence[str] = (),
     oracle = "" if mismatch.oracle is None else f"oracle: {answer_text(mismatch.oracle, alphabet)}; "
     return (
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
-        f"{model.weighting}: {soft if mismatch.decided else NOT_DECIDED}"
+        f"{SoftWeighting(model.weighting).text}: {soft if mismatch.decided else NOT_DECIDED}"
     )
 
 
@@ -515,11 +516,8 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
         return (
             "Next: the network is not the one that its specification compiles to; compile the formula again to compare."
         )
-    if mismatch.hard_differs and model.rounding is not None and model.rounding.startswith(RoundingMode.NEAREST):
-        return (
-            "Next: rounding to the nearest multiple makes small negative sums 0; round down (--rounding floor:P), or "
-            "subtract half a unit before (--rounding biased:P)."
-        )
+    if mismatch.hard_differs and (how := rounded_up(model)):
+        return f"Next: {how}"
     if mismatch.hard_differs and own:
         return f"Next: hard attention itself disagrees with the {what}: this is a defect of hardsim, please report it."
     if mismatch.hard_differs:
@@ -540,6 +538,16 @@ def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str, own: bool,
             "length."
         )
     return f"Next: attention is not sharp enough at this beta and temperature; {sharper(model, stored)}"
+
+
+def rounded_up(model: ModelFacts) -> str:
+    """Return advice for a network whose rounding makes small negative sums 0; "" for any other network."""
+    if model.rounding is None or not model.rounding.startswith(RoundingMode.NEAREST):
+        return ""
+    return (
+        "rounding to the nearest multiple makes small negative sums 0; round down (--rounding floor:P), or subtract "
+        "half a unit before (--rounding biased:P)."
+    )
 
 
 def larger_beta(model: ModelFacts) -> str:
@@ -566,7 +574,8 @@ def _sharper(result: CheckResult) -> str:
     if tied is not None:
         return f"Next: {tied.reason}. Remove the temperature from the file: weights that break the ties are then added."
     stored = is_stored(result.input)
-    return f"Next: {result.model.weighting} is not sharp enough at this temperature; {sharper(result.model, stored)}"
+    soft = SoftWeighting(result.model.weighting).text
+    return f"Next: {soft} is not sharp enough at this temperature; {sharper(result.model, stored)}"
 
 
 # ---- several inputs ----
@@ -590,7 +599,11 @@ class Listing:
         self.failed: list[tuple[CheckResult, Sequence[str]]] = []
         longest = {None: 0, DEFAULT_REGIME: 0, ALL: max(map(len, NAMED))}.get(regime, len(regime or ""))
         suffix = longest + len(", regime ") if longest else 0
-        widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
+        widths = [
+            VERDICT_WIDTH,
+            max((cell_len(visible(screen.called(name))) for name in names), default=0) + suffix,
+            *ROW_WIDTHS,
+        ]
         self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
         kept = 2 + len(self.headers)
         # Drop columns of numbers from the right until a row fits; verdict and input always stay.
@@ -628,7 +641,7 @@ class Listing:
     def _line(self, cells: Sequence[str]) -> str:
         shown = []
         for place, (cell, width) in enumerate(zip(cells, self.widths, strict=False)):
-            text = visible(cell)
+            text = visible(self.screen.called(cell))
             space = " " * (width - cell_len(text))
             shown.append(text + space if place < 2 else space + text)
         return (" " * GAP).join(shown).rstrip()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TextIO
 
@@ -96,8 +96,16 @@ class Screen:
     """The destination of printed results. A disabled screen discards everything, because standard output then belongs
     to JSON. A screen that does not fold leaves every line whole."""
 
-    def __init__(self, stream: TextIO | None = None, enabled: bool = True, folds: bool = True) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        enabled: bool = True,
+        folds: bool = True,
+        called: Callable[[str], str] = str,
+    ) -> None:
         self.stream, self.enabled, self.folds = stream or sys.stdout, enabled, folds
+        self.called = called
+        """Function that names files as the user did, in lines and tables."""
 
     @property
     def terminal(self) -> bool:
@@ -126,7 +134,8 @@ class Screen:
         indented by `hang`, by default a little more than the first line."""
         if not self.enabled:
             return
-        pairs = [(visible(part), "") if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts]
+        styled = [(part, "") if isinstance(part, str) else part for part in parts]
+        pairs = [(visible(self.called(text)), style) for text, style in styled]
         whole = Text.assemble(*pairs)
         plain = whole.plain
         hang = len(plain) - len(plain.lstrip(" ")) + len(INDENT) if hang is None else hang
@@ -191,7 +200,8 @@ class Screen:
         """
         if not self.enabled:
             return
-        for number, part in enumerate(_parts(*applying(columns, rows), self.width)):
+        named = [[None if cell is None else self.called(cell) for cell in row] for row in rows]
+        for number, part in enumerate(_parts(*applying(columns, named), self.width)):
             if number:
                 self.raw()
             for line, row in part.lines():

@@ -18,7 +18,7 @@ def print_trace(screen: Screen, result: TraceResult, names: Sequence[str], alpha
     """Print the word through all layers, or, for the heads in `names`, what each head reads at each position."""
     # An external network has no hard attention to compare with.
     external = result.kind == "network"
-    soft = result.model.weighting
+    soft = result.model.weighting.partition(":")[0]  # the line of the network names its exponentials
     looked = f"{soft} weight at the positions where hard attention looks, at least"
     message = "softmax weight at the largest logits, at least; logits that cannot be told apart count as equal"
     facts = [

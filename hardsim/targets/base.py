@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from hardsim.compiling.from_ltl.lower import Method
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.compiling.from_ltl.rounded import RoundedMeans
 from hardsim.lang.arith import Arith
 from hardsim.lang.automata.automaton import Automaton

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN
 from hardsim.errors import InputError
 from hardsim.lang import ast
@@ -61,14 +62,14 @@ def regime_of(options: ModelOptions) -> Regime:
     default = ROUNDED.name if options.rounding or exponentials else default
     regime = regime_named(options.regime or default)
     if exponentials and options.rounding is not None:
-        message = "--exponential does not fit --rounding, whose heads take means, without exponentials"
-        raise InputError(message, f"Leave out one of them: regime '{ROUNDED.name}' rounds exponentials, or the stream.")
+        message = "--exponential rounds the weights of attention, and --rounding the values between sublayers"
+        raise InputError(message, f"Leave out one of them: a network of regime '{ROUNDED.name}' rounds only one.")
     own = regime.weighting is SoftWeighting.GEOMETRIC
     if options.weighting is not None and own != (options.weighting is SoftWeighting.GEOMETRIC):
         option = "--exponential" if exponentials else f"--weighting {options.weighting}"
         message = f"{option} does not fit regime '{regime.name}'"
-        what = option.partition(" ")[0] if own else "--regime"
-        raise InputError(message, f"Leave out {what}: geometric attention has a regime of its own, '{GEOMETRIC.name}'.")
+        reason = f"regime '{GEOMETRIC.name}' is for geometric attention, which has no other regime"
+        raise InputError(message, f"Leave out {option.partition(' ')[0]} or --regime: {reason}.")
     if options.rounding is not None and regime is not ROUNDED:
         message = f"--rounding does not fit regime '{regime.name}', which rounds nothing"
         raise InputError(message, f"Leave out one of them: regime '{ROUNDED.name}' rounds.")

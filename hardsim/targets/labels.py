@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN, RoundedMeans
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith

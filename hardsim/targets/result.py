@@ -154,7 +154,7 @@ class ModelFacts(Record):
     def summary(self) -> str:
         """One line: the number of layers and heads, the regime and beta."""
         size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
-        size += "" if self.weighting == "softmax" else f", {self.weighting}"
+        size += "" if self.weighting == "softmax" else f", {SoftWeighting(self.weighting).text}"
         if self.regime is None:
             return size
         size += f", {'' if self.specified else 'the file says '}regime {self.regime}"

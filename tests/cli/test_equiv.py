@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hardsim.visible import visible
-from tests.cli.conftest import Cli, interrupt, written
+from tests.cli.conftest import SINCE, Cli, interrupt, written
 
 SAME, OTHER = "b | a & Y(a S b)", "O b"
 HEADER = "input,regime,outcome,exit_code,verdict,word,message,line,column\n"
@@ -410,3 +410,18 @@ def test_what_a_directory_has_besides_languages_is_named(hardsim: Cli, tmp_path:
     assert note in page.read_text(encoding="utf-8")
     # One submission: the row is about it, not about the solution.
     assert found.out.splitlines()[1].startswith(f"{folder}/anna.ltl,,passed")
+
+
+def test_the_reference_out_of_a_directory_and_broken_links_are_named(hardsim: Cli, tmp_path: Path) -> None:
+    """A teacher must know which file the others are compared with, and which file is missing."""
+    folder = tmp_path / "hand in"
+    folder.mkdir()
+    for name in ("anna", "berta", "carl"):
+        written(folder / f"{name}.ltl", SINCE)
+    (folder / "dora.ltl").symlink_to("nowhere.ltl")
+    found = hardsim("equiv", folder).exits(2)
+    found.says(f"note: the other files are compared with {folder}/anna.ltl, the first file of its directory")
+    found.says(f"{folder}/dora.ltl: is a link to a file that does not exist", "It leads to nowhere.ltl.")
+    for command in ("check", "show", "classify"):
+        hardsim(command, folder / "dora.ltl").exits(2).says("is a link to a file that does not exist")
+    assert "the other files are compared" not in hardsim("equiv", folder / "anna.ltl", folder).err

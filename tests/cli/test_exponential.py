@@ -17,7 +17,9 @@ def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
     assert "plain softmax with rounded exponentials" in shown
     assert "encodings" not in shown
     assert "times beta = 18" in shown
-    found = hardsim("check", *ONCE, *FP16, "--max-n", "4").exits(0, "PROVED", "softmax:fp16").out
+    found = (
+        hardsim("check", *ONCE, *FP16, "--max-n", "4").exits(0, "PROVED", "softmax with fp16 exponentials").told_text
+    )
     # It is right at every length, so the report has no line on how far this beta reaches.
     assert "with a constant temperature" not in found
     hardsim("prove", *ONCE, *FP16, "--all-n", "--max-n", "4").exits(0, "every word of every length")
@@ -79,8 +81,8 @@ def test_every_regime_and_programs_have_them(hardsim: Cli, tmp_path: Path) -> No
 def test_what_does_not_fit_is_refused_with_the_next_step(hardsim: Cli) -> None:
     hardsim("check", *ONCE, "--exponential", "fp8").exits(2).says("fp8").says("fixed:8")
     hardsim("check", *ONCE, *FP16, "--regime", "geometric").exits(2).says("does not fit regime 'geometric'")
-    hardsim("check", *ONCE, *FP16, "--rounding", "floor:8").exits(2).says("does not fit --rounding")
+    hardsim("check", *ONCE, *FP16, "--rounding", "floor:8").exits(2).says("--rounding the values between sublayers")
     hardsim("check", *ONCE, *FP16, "--weighting", "sparsemax").exits(2).says("not sparsemax")
     hardsim("check", "-e", "#L[a] >= #L[b]", "--alphabet", "a b", *FP16).exits(2).says("--rounding floor:8")
-    hardsim("precision", *ONCE, *FP16).exits(2).says("softmax:fp16").says("--exponential")
+    hardsim("precision", *ONCE, *FP16).exits(2).says("softmax with fp16 exponentials").says("--exponential")
     hardsim("export", *ONCE, *FP16, "--to", "onnx", "-o", "m.onnx").exits(2).says("--exponential")

@@ -122,12 +122,12 @@ def test_models_without_a_meaning_are_refused(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("check", "--engine", "float64"), "--engine float64 knows softmax alone"),
-        (("precision", "--max-n", "2"), "precision knows softmax alone"),
+        (("check", "--engine", "float64"), "--engine float64 computes plain softmax alone"),
+        (("precision", "--max-n", "2"), "precision computes plain softmax alone"),
         (("prove", "--all-n", "--smt", "-"), "--smt writes the steps of proofs about softmax, not geometric"),
         (("prove", "--all-n", "--rocq", "folder"), "--rocq does not cover the regime geometric"),
-        (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx knows softmax alone"),
-        (("export", "--to", "transformer-lens", "-o", "x"), "--to transformer-lens knows softmax alone"),
+        (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx computes plain softmax alone"),
+        (("export", "--to", "transformer-lens", "-o", "x"), "--to transformer-lens computes plain softmax alone"),
         (("check", "--regime", "temperature"), "--weighting geometric does not fit regime 'temperature'"),
     ],
 )
@@ -145,8 +145,8 @@ def test_what_knows_softmax_alone_refuses(
 def test_counts_are_refused_at_their_place(hardsim: Cli) -> None:
     found = hardsim("check", "-e", "O b & 2 <= #R[a]", "--alphabet", "a b", "--weighting", "geometric")
     assert found.code == 2
-    assert "'#R' needs a count, a position or a length" in found.err
-    assert "Use one of the regimes temperature, position, without --weighting." in found.err
+    assert "'#R' is about a count, a position or a length" in found.err
+    assert "The regimes that can compute the whole formula: temperature, position." in found.err
     programs = hardsim("check", FORMULAS / "dyck1.srasp", "--weighting", "geometric")
     assert programs.code == 2
     assert "takes a mean, and geometric attention has none" in programs.err

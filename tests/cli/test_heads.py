@@ -47,7 +47,8 @@ def test_several_networks_work_and_others_are_refused(hardsim: Cli, net: Path, s
     outcome.says(
         f"{since} is a formula: the patterns of heads are searched in external networks only", "`hardsim show`"
     )
-    hardsim("heads", since).refused("Heads of compiled networks are declared: `hardsim show`")
+    hardsim("compile", since, "-o", tmp_path / "since.json").exits(0)
+    hardsim("heads", tmp_path / "since.json").refused("since.json is a compiled formula:", "`hardsim show`")
     expression = tmp_path / "a.re"
     expression.write_text("alphabet: a b\na*\n", encoding="utf-8")
     hardsim("heads", expression).refused("is a regular expression")

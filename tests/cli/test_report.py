@@ -505,3 +505,33 @@ def test_a_report_shows_the_word_on_which_answers_differ(
     assert re.findall(r' id="([^"]*)"', picture) == re.findall(r"url\(#([^)]*)\)", picture)[:1] == ["word0-unseen"]
     hardsim("report", "since", "--max-n", "3", "-o", tmp_path / "right").exits(0)
     assert "<svg" not in (tmp_path / "right" / "index.html").read_text(encoding="utf-8")
+
+
+def test_errors_name_the_files_that_the_user_gave(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: None
+) -> None:
+    """And not the copies, of which there may be none any more."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    written(tmp_path / "mine" / "counts.ltl", "alphabet: a b\n#L[a] > #L[b]\n")
+    written(tmp_path / "mine" / "since.ltl", SINCE)
+    shutil.copytree(formulas_directory() / "networks" / "majority", tmp_path / "mine" / "majority")
+    refused = (
+        ("mine/counts.ltl", "--exponential", "fp16"),
+        ("mine/since.ltl", "--counting", "sign", "--regime", "layer-norm"),
+        ("mine/since.ltl", "--regime", "rounded"),
+        ("mine/majority", "--exponential", "bf16"),
+        ("mine/majority",),
+    )
+    for name, *options in refused:
+        found = hardsim("report", name, "--max-n", "2", *options, "-o", "out").exits(2)
+        assert name in found.err
+        assert "inputs/" not in found.err
+        assert not (tmp_path / "out").exists()
+    files = "mine/counts.ltl", "mine/since.ltl"
+    found = hardsim("report", *files, "--max-n", "2", "--regime", "layer-norm", "-o", "out").exits(2)
+    assert "mine/since.ltl:" in found.err
+    assert "mine/counts.ltl, regime layer-norm" in found.out
+    assert "inputs/" not in found.out + found.err
+    again = hardsim("replay", "out").exits(0, "IDENTICAL")
+    assert [line.split(":")[0] for line in again.err.splitlines() if "error:" in line] == ["out/inputs/since.ltl"]

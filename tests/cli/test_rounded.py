@@ -46,6 +46,11 @@ def test_rounding_to_the_nearest_is_refuted_and_the_next_step_is_named(hardsim: 
     assert "hard/oracle disagree on a word of length 3" in text
     assert "--rounding floor:P" in text
     assert "hardsim trace -e '#L[a] >= 1' --alphabet 'a b' --regime rounded --rounding nearest:2 bbb" in found.out
+    for verdict in (
+        hardsim("check", *ONE, "--rounding", "nearest:2", "--max-n", "3", "-q"),
+        hardsim("bound", *ONE, "--rounding", "nearest:2", "--max-n", "3"),
+    ):
+        assert "round down (--rounding floor:P)" in verdict.exits(1, "Next: rounding to the nearest").told_text
     hardsim("check", *ONE, "--rounding", "nearest:8", "--max-n", "3").exits(0, "CERTIFIED", "from n = 255 on")
 
 
@@ -90,11 +95,11 @@ def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
         (("check", *TEXT, "--rounding", "ceil:3"), "Write floor:P, nearest:P or biased:P"),
         (("check", *TEXT, "--rounding", "floor:300"), "more than 256 binary places"),
         (("check", "-e", "a S b", "--alphabet", "a b", "--regime", "rounded"), "for which regime 'rounded' has no"),
-        (("check", *GIVEN, "--engine", "float64"), "does not cover networks with rounding (floor:8)"),
-        (("bound", *GIVEN, "--critical"), "does not cover networks with rounding"),
-        (("precision", *GIVEN), "precision does not cover networks with rounding (floor:8)"),
-        (("export", *GIVEN, "--to", "onnx", "-o", "x"), "--to onnx does not cover networks with rounding (floor:8)"),
-        (("export", *GIVEN, "--to", "transformer-lens", "-o", "x"), "does not cover networks with rounding"),
+        (("check", *GIVEN, "--engine", "float64"), "does not cover networks that round their values"),
+        (("bound", *GIVEN, "--critical"), "does not cover networks that round their values"),
+        (("precision", *GIVEN), "precision does not cover networks that round their values"),
+        (("export", *GIVEN, "--to", "onnx", "-o", "x"), "--to onnx does not cover networks that round their values"),
+        (("export", *GIVEN, "--to", "transformer-lens", "-o", "x"), "does not cover networks that round their values"),
         (("prove", *GIVEN, "--all-n", "--rocq", "x"), "--rocq does not cover the regime rounded"),
     ],
 )

@@ -116,11 +116,6 @@ def test_json_goes_to_a_file_whole(hardsim: Any, since: Path, tmp_path: Path) ->
     assert target.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_a_refused_request_leaves_no_json_file(hardsim: Any, tmp_path: Path) -> None:
-    assert hardsim("check", "--json", tmp_path / "report.json").code == 2
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_interruption_outside_a_check_is_130(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, "hardsim.cli.session.read_input")
     hardsim("show", since).refused("interrupted", code=130)
@@ -190,7 +185,7 @@ def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since:
 
 
 def test_what_looks_like_an_option_has_a_way_out(hardsim: Any, since: Path) -> None:
-    hardsim("eval", since, "-ab").exits(2).says("Write '--' after the options")
+    hardsim("eval", since, "-ab").exits(2).says("Write '--' before files and words")
     assert "Write '--'" not in hardsim("check", since, "--max-n", "0").err
 
 

@@ -58,12 +58,12 @@ def test_a_model_states_its_weighting(hardsim: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("check", "--engine", "float64"), "--engine float64 knows softmax alone"),
-        (("precision", "--max-n", "2"), "precision knows softmax alone"),
+        (("check", "--engine", "float64"), "--engine float64 computes plain softmax alone"),
+        (("precision", "--max-n", "2"), "precision computes plain softmax alone"),
         (("prove", "--all-n", "--smt", "-"), "--smt writes the steps of proofs about softmax, not sparsemax"),
         (("prove", "--all-n", "--rocq", "folder"), "--rocq does not cover sparsemax"),
-        (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx knows softmax alone"),
-        (("export", "--to", "transformer-lens", "-o", "x"), "--to transformer-lens knows softmax alone"),
+        (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx computes plain softmax alone"),
+        (("export", "--to", "transformer-lens", "-o", "x"), "--to transformer-lens computes plain softmax alone"),
     ],
 )
 def test_what_knows_softmax_alone_refuses(

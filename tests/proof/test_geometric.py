@@ -288,7 +288,7 @@ def test_the_bound_is_that_of_the_temperature() -> None:
 
 @pytest.mark.parametrize("text", ["#L[a] >= 2", "#[a] > 0", "EVEN(pos)", "PRIME(#L[a])", "MOD(3, 1, len)"])
 def test_counts_and_positions_are_refused(text: str) -> None:
-    with pytest.raises(Unsupported, match=r"geometric attention has no means") as found:
+    with pytest.raises(Unsupported, match=r"geometric attention has no construction") as found:
         geometric(text)
     assert "temperature" in str(found.value)
 

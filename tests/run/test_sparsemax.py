@@ -73,7 +73,7 @@ def test_a_network_runs_in_rationals_alone() -> None:
 
 def test_float64_does_not_run_softmax_in_its_place() -> None:
     made = compile_formula(parse_text("alphabet: a b\na S b\n"), ModelOptions(weighting=SoftWeighting.SPARSEMAX))
-    with pytest.raises(InputError, match="knows softmax alone, and the weighting of this network is sparsemax"):
+    with pytest.raises(InputError, match="computes plain softmax alone, and this network has sparsemax"):
         FloatForward(made.model)
 
 

@@ -219,7 +219,7 @@ def test_shipped_formulas(name: str, regime: str) -> None:
 @pytest.mark.parametrize("name", PROGRAM_NAMES)
 def test_shipped_programs_and_models(name: str, tau: str | None) -> None:
     if name.endswith(".json") and "weighting" in json.loads((FORMULAS / name).read_text(encoding="utf-8")):
-        pytest.skip("this graph knows softmax alone")
+        pytest.skip("this graph computes plain softmax alone")
     export = to_export(FORMULAS / name, tau, max_n=6 if tau is None else 20)
     require_export(export, (1, 2, 5, 6) if tau is None else LENGTHS[:-1], 1e-8 if tau is None else NEAR)
 

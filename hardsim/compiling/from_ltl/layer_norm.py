@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering, countable
+from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering
+from hardsim.compiling.from_ltl.refusals import countable
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
 from hardsim.network.numbers import Mask, Rational

@@ -21,8 +21,9 @@ from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.layer_norm import lower_normed
 from hardsim.compiling.from_ltl.means import is_true
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, Clip, CountForms, OperatorBlock, Side
+from hardsim.compiling.from_ltl.refusals import Method, refuse
 from hardsim.compiling.from_ltl.rounded import ROUNDED_DOWN, RoundedMeans, lower_rounded
-from hardsim.errors import InputError, Span, Unsupported
+from hardsim.errors import InputError
 from hardsim.lang import ast
 from hardsim.lang.core import (
     And,
@@ -32,13 +33,11 @@ from hardsim.lang.core import (
     Edge,
     Letters,
     Lit,
-    Mention,
     Node,
     Numeric,
     Reach,
     Step,
     Xor,
-    looks_ahead,
     operands,
 )
 from hardsim.lang.pretty import brief_formula
@@ -52,91 +51,10 @@ from hardsim.program.regimes import (
     GEOMETRIC,
     LAYER_NORM,
     MEANS,
-    PROVEN,
-    REGIMES,
-    ROUNDED,
     ROUNDED_EXPONENTIALS,
     Regime,
     expression,
 )
-
-Method = Literal["lookup", "sign"]
-
-
-def refuse(core: Core, regime: Regime, method: Method) -> None:
-    """Raise Unsupported for the first node, in the order of the core, that a regime cannot compute. `method` is the
-    way to compare counts."""
-    for number in core.live:
-        refusal = _refusal(core, core.nodes[number], regime, method)
-        if refusal is not None:
-            mention = core.mentions.get(number, Mention("this operator", Span(0, len(core.source.text))))
-            message, hint = refusal
-            raise Unsupported(core.source, mention.span, f"'{mention.operator}' {message}", hint=hint)
-
-
-def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[str, str] | None:
-    """Return why a regime cannot compute a node, and a hint; None if it can."""
-    able = [REGIMES[name] for name in PROVEN]
-    if regime in (GEOMETRIC, ROUNDED_EXPONENTIALS):
-        return _refused_with_counts(core, node, able, regime)
-    look_up = ", ".join(other.name for other in able if other.look_up[0])
-    if regime.causal and looks_ahead(node):
-        return (
-            f"looks ahead, but regime '{regime.name}' is future-masked: a position sees only itself and those before "
-            "it",
-            f"The regimes that can do it: {', '.join(_seeing_all(node))}. Past operators (Y WY S T O H #L pos) work in "
-            f"every regime but {LAYER_NORM.name} and {ROUNDED.name}, which have O, H and counts.",
-        )
-    if isinstance(node, Numeric) and not regime.look_up[0] and not is_true(core, node.count.arg):
-        return (
-            f"asks for a predicate of a count, which is looked up, and regime '{regime.name}' has no look-up",
-            f"The regimes that can do it: {look_up}.",
-        )
-    if not isinstance(node, AtLeast) or node.positive or all(is_true(core, count.arg) for _, count in node.terms):
-        return None
-    if method == "lookup" and not regime.look_up[0]:
-        return (
-            f"compares counts by look-up, which regime '{regime.name}' does not have",
-            f"Use --counting sign, or one of the regimes: {look_up}.",
-        )
-    sides = sorted({count.side for _, count in node.terms})
-    if method == "sign" and len(sides) > 1:
-        fitting = [other.name for other in able if other.look_up[0] and not (looks_ahead(node) and other.causal)]
-        return (
-            f"mixes counts of the kinds {' and '.join(f'#{side}' for side in sides)} (pos is a #L, len a #), which the "
-            "sign test cannot compare",
-            f"Use --counting lookup, in one of the regimes: {', '.join(fitting)}.",
-        )
-    return None
-
-
-def _seeing_all(node: Node) -> list[str]:
-    """Return the names of the regimes that can compute a node which looks ahead."""
-    whole = isinstance(node, AtLeast) and all(count.side == "" for _, count in node.terms)
-    return [name for name in PROVEN if not REGIMES[name].causal] + [one.name for one in MEANS] * whole
-
-
-def _refused_with_counts(core: Core, node: Node, able: Sequence[Regime], regime: Regime) -> tuple[str, str] | None:
-    """Return why geometric attention, or softmax with rounded exponentials, cannot compute a node, and a hint; None if
-    it can."""
-    if not isinstance(node, AtLeast | Numeric):
-        return None
-    if isinstance(node, AtLeast) and node.positive and (node.positive.side or regime is not GEOMETRIC):
-        return None
-    able = [one for one in able if _refusal(core, node, one, "lookup" if one.look_up[0] else "sign") is None]
-    fitting = ", ".join(one.name for one in able)
-    if regime is not GEOMETRIC:
-        sides = {count.side for _, count in node.terms} if isinstance(node, AtLeast) else set()
-        means = f", or --rounding {ROUNDED_DOWN.rounding} in place of --exponential" * (sides in ({"L"}, {""}))
-        return (
-            "needs a count, a position or a length, and rounded exponentials have no means and no look-ups",
-            f"Add --regime, with one of {fitting}{means}.",
-        )
-    return (
-        "needs a count, a position or a length, and geometric attention has no means and no position encodings",
-        f"Use one of the regimes {fitting}, without --weighting. Without counts, every operator works.",
-    )
-
 
 LONGEST_NAME, LONGEST_SOUGHT = 60, 40
 """The greatest number of characters of a subformula in a head's purpose: the one that the head computes, and the one

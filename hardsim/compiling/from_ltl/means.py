@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
 
-from hardsim.errors import Span, Unsupported
 from hardsim.lang.core import (
     And,
     AtLeast,
@@ -21,27 +19,19 @@ from hardsim.lang.core import (
     Edge,
     Letters,
     Lit,
-    Mention,
     Node,
-    Numeric,
     Reach,
-    Step,
     Xor,
-    looks_ahead,
 )
-from hardsim.lang.desugar import with_listed_sets
 from hardsim.lang.pretty import brief_formula
-from hardsim.lang.valuations import Valuations, everything, held_by
+from hardsim.lang.valuations import everything, held_by
 from hardsim.network.numbers import Rational
-from hardsim.program.regimes import PROVEN, REGIMES, Regime
 
 HALF = Fraction(1, 2)
 BOS_MARK = "bos"
 """The coordinate that marks position 0."""
 LONGEST = 60
 """Greatest number of characters of a subformula in the text of a head or a coordinate."""
-MOST_SETS = 256
-"""Greatest number of sets of propositions: each has a row of the embedding, so that position 0 can have its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,64 +55,6 @@ def comparison_of(core: Core, node: Node) -> CountComparison | None:
         case Edge("first") if true is not None:
             return CountComparison("L", ((-1, Lit(true)),), 1)
     return None
-
-
-def countable(core: Core, regime: Regime) -> Core:
-    """Return a core whose nodes all have a construction in a regime of means, with listed sets of symbols. Raises
-    Unsupported for a node without one, naming the regimes that have one; and for more than MOST_SETS sets of
-    propositions."""
-    if isinstance(core.alphabet, Valuations) and len(core.alphabet) > MOST_SETS:
-        message = (
-            f"these propositions make {len(core.alphabet):,} sets, and regime '{regime.name}' gives each set a row "
-            f"of the word embedding, for at most {MOST_SETS}"
-        )
-        hint = f"State which propositions exclude each other (one-of, at-most-one), or use {', '.join(PROVEN)}."
-        raise Unsupported(core.source, Span(0, len(core.source.text)), message, hint=hint)
-    core = with_listed_sets(core)
-    for number in core.live:
-        reason = _refusal(core, core.nodes[number], regime)
-        if reason is not None:
-            mention = core.mentions.get(number, Mention("this operator", Span(0, len(core.source.text))))
-            message, hint = reason
-            raise Unsupported(core.source, mention.span, f"'{mention.operator}' {message}", hint=hint)
-    return core
-
-
-def _refusal(core: Core, node: Node, regime: Regime) -> tuple[str, str] | None:
-    """Return why a node has no construction, and a hint; None if it has one."""
-    name = f"regime '{regime.name}'"
-    able = ", ".join(one.name for one in _able(core, node))
-    has = f"Regime {regime.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
-    hint = f"The regimes that can do it: {able}. {has}"
-    match node:
-        case Letters() | And() | Xor():
-            return None
-        case Step("Y") | Reach("S") if comparison_of(core, node) is None:
-            where = "one step back" if isinstance(node, Step) else "at the nearest position where something holds"
-            message = f"reads {where}, for which {name} has no construction: its heads have no positions and only count"
-            return message, hint
-        case Step() | Reach("U") | Edge("last"):
-            return f"looks ahead, for which {name} has no construction", hint
-        case Numeric():
-            return f"is a predicate of a number, and {name} has no position encodings", hint
-        case AtLeast(terms) if any(count.side == "R" for _, count in terms):
-            return f"counts from a position on, for which {name} would need an end of sequence", hint
-        case AtLeast(terms) if len({count.side for _, count in terms}) > 1:
-            message = f"mixes counts of the kinds #L and # (pos is a #L, len a #), which {name} divides differently"
-            return message, hint
-        case Reach() | Edge() | AtLeast():
-            return None
-        case _:
-            assert_never(node)
-
-
-def _able(core: Core, node: Node) -> list[Regime]:
-    """Return the regimes with look-ups or positions that have a construction for a node."""
-    # A count of `true` is a position or a length, whose predicates are encodings; others are looked up.
-    looked_up = isinstance(node, Numeric) and not is_true(core, node.count.arg)
-    ahead = looks_ahead(node)
-    regimes = [REGIMES[name] for name in PROVEN]
-    return [one for one in regimes if not (ahead and one.causal) and (one.look_up[0] or not looked_up)]
 
 
 def is_true(core: Core, lit: Lit) -> bool:

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering, countable
+from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering
+from hardsim.compiling.from_ltl.refusals import countable
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
 from hardsim.network.numbers import ONE, Mask, Rational

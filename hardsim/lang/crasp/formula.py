@@ -17,7 +17,7 @@ from functools import reduce
 from itertools import groupby
 from math import lcm
 
-from hardsim.errors import SourceError, Unsupported
+from hardsim.errors import SourceError, Span, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.arith import Expression, names_in
 from hardsim.lang.ast import Conditional
@@ -192,13 +192,13 @@ class _Translator:
             ranged, counted = list(several), arg
             if remains != related.TRUE:
                 counted = self.named(_joined("&", [self.positional(node, remains, node.predicate), arg]))
-            nearest = self.named(_back(counted, ranged[0]))
+            nearest = self.named(_back(counted, ranged[0], span))
             count: ast.Node = ast.Count("L", nearest, span=span)
             # a single distance needs one test instead of the difference of two counts
             if ranged[-1] < far and len(ranged) == 1:
                 count = Conditional(nearest, ast.Integer(1, span=span), ast.Integer(0, span=span), span=span)
             elif ranged[-1] < far:
-                beyond = self.named(_back(counted, ranged[-1] + 1))
+                beyond = self.named(_back(counted, ranged[-1] + 1, span))
                 count = ast.Sum("-", count, ast.Count("L", beyond, span=span), span=span)
             terms.append(count)
         return reduce(lambda left, right: ast.Sum("+", left, right, span=span), terms or [ast.Integer(0, span=span)])
@@ -231,7 +231,7 @@ def _summed(node: ast.Node) -> ast.Node:
         case Conditional(test, ast.Integer(k), ast.Integer(m)):
             span = node.span
             # L[X] - #L[Y X] is 1 where X is true, else 0
-            here, before = (ast.Count("L", _back(test, steps), span=span) for steps in (0, 1))
+            here, before = (ast.Count("L", _back(test, steps, span), span=span) for steps in (0, 1))
             factor: ast.Node = ast.Integer(abs(k - m), span=span)
             if k < m:
                 factor = ast.Signed("-", factor, span=span)
@@ -240,10 +240,10 @@ def _summed(node: ast.Node) -> ast.Node:
     return node
 
 
-def _back(node: ast.Node, steps: int) -> ast.Node:
+def _back(node: ast.Node, steps: int, span: Span) -> ast.Node:
     """Return a formula that is true where `node` was true `steps` positions before; it is false at the first `steps`
-    positions."""
-    return reduce(lambda past, _: ast.Unary("Y", past, span=node.span), range(steps), node)
+    positions. `span` is the place of the user's operator that asks for it."""
+    return reduce(lambda past, _: ast.Unary("Y", past, span=span), range(steps), node)
 
 
 def _residue(node: ast.Node, modulus: int, residue: int) -> ast.Node:

@@ -68,6 +68,7 @@ class ModelInput(Input):
 class CompiledInput(ModelInput, FormulaInput):
     """A compiled formula: a formula with the network that its file has for it."""
 
+    what = "a compiled formula"
     regimes = False
     made: FormulaTarget
 

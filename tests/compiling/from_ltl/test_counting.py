@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_ltl.lower import lower
 from hardsim.compiling.from_ltl.operators import SIZES
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.program.regimes import expression
 from hardsim.targets.result import MPMATH
 from tests.support.check import FormulaTarget, ModelOptions, compile_formula
@@ -311,7 +312,7 @@ def test_counts_are_exact_means_and_inverses() -> None:
             "causal-position",
             "lookup",
             "4:7: error: '>' compares counts by look-up, which regime 'causal-position' does not have",
-            "Use --counting sign, or one of the regimes: temperature, position, causal-temperature.",
+            "Leave out --counting lookup. The regimes that can compute the whole formula: temperature, position, ",
         ),
         ("a | #R[b] > 1", "causal-temperature", None, "4:5: error: '#R' looks ahead", "temperature, position."),
         ("a | #R[b] > 1", "causal-position", None, "4:5: error: '#R' looks ahead", "temperature, position."),
@@ -354,7 +355,9 @@ def test_the_sign_test_refuses_mixed_kinds(text: str, kinds: str, regime: str) -
         compiled(text, regime, "sign")
     message = str(caught.value)
     assert f"mixes counts of the kinds {kinds}" in message
-    assert "Use --counting lookup, in one of the regimes: temperature, position." in message
+    assert (
+        "Leave out --counting sign. The regimes that can compute the whole formula: temperature, position." in message
+    )
     assert compiled(text, regime, "lookup").facts.counting == "lookup"
 
 

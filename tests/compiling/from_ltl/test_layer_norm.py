@@ -205,7 +205,7 @@ def test_widths_make_the_root_rational() -> None:
 def test_operators_without_a_construction_are_refused_with_the_regimes_that_have_one(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         target_of(text)
-    named = re.search(r"The regimes that can do it: (.*?)\.", str(caught.value))
+    named = re.search(r"The regimes that can compute the whole formula: (.*?)\.", str(caught.value))
     assert named is not None
     for regime in named[1].split(", "):
         target_of(text, regime)

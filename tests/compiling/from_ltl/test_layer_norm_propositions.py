@@ -5,7 +5,7 @@ from itertools import accumulate, product
 
 import pytest
 
-from hardsim.compiling.from_ltl.means import MOST_SETS
+from hardsim.compiling.from_ltl.refusals import MOST_SETS
 from hardsim.lang.core import Letters
 from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.valuations import members_of

@@ -75,7 +75,7 @@ def test_the_regimes_that_are_named_have_a_construction(text: str, able: str) ->
     """Every regime that a refusal names computes the formula, and no other does."""
     with pytest.raises(Unsupported) as caught:
         program(text, "causal-position")
-    assert caught.value.hint.startswith(f"The regimes that can do it: {able}. Past operators")
+    assert caught.value.hint.startswith(f"The regimes that can compute the whole formula: {able}. Past operators")
     for name in ("temperature", "position", "layer-norm", "rounded"):
         if name in able.split(", "):
             program(text, name)

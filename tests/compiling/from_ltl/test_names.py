@@ -2,7 +2,8 @@
 
 import pytest
 
-from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, Method, lower
+from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, lower
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.program.regimes import DEFAULT_REGIME
 from tests.support.language import desugar, parse_text
 from tests.support.model import REGIMES, Head

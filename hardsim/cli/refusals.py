@@ -1,0 +1,75 @@
+"""The JSON document of a run that was refused, or that failed, as a whole: before its session, or without any result.
+
+Whoever reads the document then finds the error, and not an older document or no file. Nothing is written over a file
+that the command names, and nothing if the error is about the document itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from typing import Any
+
+import typer
+
+from hardsim.cli import exit_codes
+from hardsim.cli.streams import LostOutput
+from hardsim.errors import HardsimError, InputError
+from hardsim.files import STDOUT, Sink
+from hardsim.options.table import JSON, Request
+
+ABOUT_DOCUMENT = ("--json", "--format", "standard output")
+"""Parts of messages about the document itself."""
+
+
+@contextmanager
+def documented(command: str, request: Request) -> Iterator[None]:
+    """Write the document that a request asks for, if the command raises an error."""
+    try:
+        yield
+    except (LostOutput, typer.Exit):
+        raise
+    except Exception as error:
+        deliberate = isinstance(error, HardsimError)
+        code = error.exit_code if isinstance(error, HardsimError) else exit_codes.INTERNAL
+        message = str(error) if deliberate else f"{type(error).__name__}: {error}"
+        if not any(part in message.partition("\n")[0] for part in ABOUT_DOCUMENT):
+            values = {one.name: getattr(request, one.name) for one in fields(request)}
+            _write(command, values, _names(values.values()), code, message)
+        raise
+
+
+def document_usage_error(error: Any, arguments: Sequence[str], read: Any) -> None:
+    """Write the document that an unreadable command line asks for. `error` is typer's, `arguments` are those after the
+    name of the command, and `read` is the command, which reads the options that it can read."""
+    unknown = getattr(error, "option_name", None) if hasattr(error, "possibilities") else None
+    known = [text for text in arguments if unknown is None or not text.startswith(unknown)]
+    with suppress(Exception):  # what cannot be read at all asks for nothing
+        values = read.make_context(str(read.name), known, resilient_parsing=True).params
+        _write(str(read.name), values, arguments, exit_codes.BAD_INPUT, error.format_message())
+
+
+def _names(values: Iterable[object]) -> list[str]:
+    """Return all texts among the values of options: files that the command may read are among them."""
+    several = [[value] if isinstance(value, str) else value for value in values]
+    return [one for some in several if isinstance(some, list | tuple) for one in some if isinstance(one, str)]
+
+
+def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: int, message: str) -> None:
+    """Write a document with one error, if one was asked for that overwrites none of the named files."""
+    from hardsim.report.document import RANDOM, RESULTS, Document
+    from hardsim.report.notices import Failure
+    from hardsim.targets.paths import read_with  # imports every reader
+
+    place = STDOUT if values.get("format") == JSON else values.get("json")
+    if place is None or command not in RESULTS:
+        return
+    seed = values.get("seed") if command in RANDOM else None
+    with suppress(InputError), Sink(place, "--json") as sink:
+        for name in named:
+            # The document's own name is among them once; a second time it is an input.
+            if name != place or list(named).count(name) > 1:
+                for path in read_with(name):
+                    sink.spare(path)
+        sink.write(Document(command, seed, code, errors=(Failure(None, code, message),)).to_json())
