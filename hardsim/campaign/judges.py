@@ -293,7 +293,7 @@ class NetworkJudge(Judge):
         low, high = ends
         shape = (-1, 1, low.shape[2])
         expected = subject.expected([word[:-1] for word in words], before, True)
-        flat = ExpectedOutputs(expected.judged.reshape(shape), expected.numbers.reshape(shape))
+        flat = expected.shaped(len(words) * (low.shape[1] - 1))
         found = self.rule.compare(low[:, :-1].reshape(shape), high[:, :-1].reshape(shape), flat)
         least = found.low.reshape(len(words), -1)
         wrong = found.wrong.reshape(len(words), -1)

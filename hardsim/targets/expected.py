@@ -12,7 +12,7 @@ outputs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -81,14 +81,21 @@ class ExpectedOutputs:
         return found
 
     @staticmethod
-    def at(places: Sequence[Sequence[tuple[Judged, Sequence[Fraction]]]]) -> ExpectedOutputs:
-        """Combine expected outputs, listed by word and place; most of them are the same objects."""
-        different = {id(one): one for row in places for one in row}
+    def of_values(raws: Sequence[Any], place: Callable[[Any], tuple[Judged, Sequence[Fraction]]]) -> ExpectedOutputs:
+        """Return the expected outputs at some places, (places, 1, outputs), from their raw values. `place` is asked
+        once for each object: most places have the same one, as an oracle gives equal values as one object."""
+        different = {id(raw): raw for raw in raws}
         order = {key: number for number, key in enumerate(different)}
-        index = np.array([[order[id(one)] for one in row] for row in places], dtype=np.int64)
-        judged = np.array([one for one, _ in different.values()])
-        numbers = np.array([list(one) for _, one in different.values()], dtype=object)
-        return ExpectedOutputs(judged[index], numbers[index])
+        index = np.fromiter(map(order.__getitem__, map(id, raws)), dtype=np.int64, count=len(raws))
+        found = [place(raw) for raw in different.values()]
+        judged = np.array([one for one, _ in found])
+        numbers = np.array([list(one) for _, one in found], dtype=object)
+        return ExpectedOutputs(judged[index][:, None], numbers[index][:, None])
+
+    def shaped(self, words: int) -> ExpectedOutputs:
+        """Return the same outputs, in order, as those of so many words of one length."""
+        shape = words, -1, self.judged.shape[2]
+        return ExpectedOutputs(self.judged.reshape(shape), self.numbers.reshape(shape))
 
     def of(self, words: Sequence[int]) -> ExpectedOutputs:
         """Return the expected outputs of some of the words, given by index."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from hardsim.errors import InputError, OutOfRange
@@ -22,7 +21,7 @@ from hardsim.proof.shared.result import NoProof
 from hardsim.reading.readout import at_text
 from hardsim.targets.base import Target
 from hardsim.targets.claims import PrefixClaim
-from hardsim.targets.expected import ExpectedOutputs, Judged, Rule, by_position, require_positions
+from hardsim.targets.expected import ExpectedOutputs, Rule, by_position, require_positions
 from hardsim.targets.result import ModelFacts, Word
 
 QUICK_PRODUCTS = 10**9
@@ -156,16 +155,27 @@ class External(Target):
     def expected(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> ExpectedOutputs:
         """Return the expected outputs of words at the positions where they are judged. Raises InputError with the word,
         if a value cannot be an expected output."""
-        places: list[list[tuple[Judged, Sequence[Fraction]]]] = []
+        try:
+            if listed:
+                for word, raw in zip(words, raws, strict=True):
+                    require_positions(raw, word, self.shortest)
+            flat = list(chain.from_iterable(raws)) if listed else raws
+            return ExpectedOutputs.of_values(flat, self.rule.place).shaped(len(words))
+        except InputError:
+            self._require_expected(words, raws, listed)  # raises for the first word, and names it
+            raise
+
+    def _require_expected(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> None:
+        """Raise InputError with the first word that has a value that cannot be an expected output."""
         for word, raw in zip(words, raws, strict=True):
             if listed:
                 require_positions(raw, word, self.shortest)
             try:
-                places.append([self.rule.place(one) for one in (raw if listed else [raw])])
+                for one in raw if listed else [raw]:
+                    self.rule.place(one)
             except InputError as error:
                 message = f"on the word {shown_word(word, self.alphabet)}: {error.message}"
                 raise InputError(message, error.hint) from None
-        return ExpectedOutputs.at(places)
 
     def prover(self) -> PrefixClaim | NoProof:
         """Return the claim about every prefix; without a reference, the reason why there is none."""

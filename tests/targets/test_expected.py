@@ -224,3 +224,18 @@ def test_expected_outputs_are_listed_in_their_order() -> None:
 def test_a_number_that_is_off_is_shown_with_the_digits_that_matter(within: Fraction, expected: str, says: str) -> None:
     rule = Rule(("x",), Readout(decide="value", level=within))
     assert (rule.text_of(Fraction(1)), rule.answer((0.9999999938,), (0.9999999938,))) == (expected, says)
+
+
+def test_each_object_is_placed_once_and_equal_objects_need_not_be_one() -> None:
+    rule, asked = Rule(ABC, Readout(decide="argmax")), list[Any]()
+
+    def place(raw: Any) -> Any:
+        asked.append(raw)
+        return rule.place(raw)
+
+    first, equal = frozenset("ab"), frozenset("ab")
+    raws = [first, None, equal, first, "c", None]
+    found = ExpectedOutputs.of_values(raws, place)
+    assert asked == [first, None, equal, "c"]
+    assert found.judged.tolist() == [[rule.place(raw)[0].tolist()] for raw in raws]
+    assert found.shaped(2).judged.tolist() == [[row[0] for row in found.judged.tolist()[k : k + 3]] for k in (0, 3)]

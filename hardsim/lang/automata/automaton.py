@@ -16,7 +16,7 @@ from random import Random
 from typing import TypeAlias, TypeVar
 
 from hardsim.errors import Undecided
-from hardsim.lang.automata.letters import Partition
+from hardsim.lang.automata.letters import Partition, below
 from hardsim.lang.valuations import Alphabet
 
 Word: TypeAlias = tuple[str, ...]
@@ -45,7 +45,7 @@ class Automaton:
         self.letters, self.moves, self.accepting = letters, moves, accepting
         # `_alive[n]`: the states from which a word of n symbols is accepted, extended on demand
         self._alive = [accepting]
-        self._known: dict[tuple[int, int], list[int]] = {}
+        self._known: list[dict[int, list[int]]] = []
         self._symbols: dict[tuple[int, int], tuple[tuple[str, int], ...]] = {}
 
     def __reduce__(self) -> tuple[type[Automaton], tuple[Partition, Moves, frozenset[int]]]:
@@ -97,11 +97,17 @@ class Automaton:
 
     def _living(self, state: int, n: int) -> list[int]:
         """Return the letters that a state can read such that n more symbols can still lead to acceptance."""
-        if (found := self._known.get((state, n))) is None:
+        if (found := self._tables(n + 1)[n].get(state)) is None:
             alive = self._leading(n)
             found = [letter for letter, target in enumerate(self.moves[state]) if target in alive]
-            self._known[state, n] = found
+            self._known[n][state] = found
         return found
+
+    def _tables(self, n: int) -> list[dict[int, list[int]]]:
+        """Return what is known of `_living`: by number of symbols that follow, from 0 to n - 1 at least, and state."""
+        while len(self._known) < n:
+            self._known.append({})
+        return self._known
 
     def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
         """Return the symbols of the letters that `_living` returns, each with its letter. They are kept if they are no
@@ -120,12 +126,14 @@ class Automaton:
         if 0 not in self._leading(n):
             return []
         found: dict[Word, None] = {}
+        moves, known, drawn, bits = self.moves, self._tables(n), self.letters.drawn, rng.getrandbits
         for _ in range(2 * count):
             state, word = 0, list[str]()
             for left in reversed(range(n)):
-                letter = rng.choice(self._living(state, left))
-                word.append(self.letters.drawn(letter, rng))
-                state = self.moves[state][letter]
+                living = known[left].get(state) or self._living(state, left)
+                letter = living[below(bits, len(living))]
+                word.append(drawn(letter, rng))
+                state = moves[state][letter]
             found[tuple(word)] = None
             if len(found) == count:
                 break
@@ -136,20 +144,20 @@ class Automaton:
         where they can lead to such a word; symbols that do not fit are skipped if `word` is long enough. Elsewhere the
         first possible letter of `order` is used, or a random one."""
         numbers = {symbol: self.letters[symbol] for symbol in dict.fromkeys(word)}
+        read, size, moves, known = [numbers[symbol] for symbol in word], len(word), self.moves, self._tables(n)
         state, found, place = 0, list[str](), 0
         for left in reversed(range(n)):
-            living = self._living(state, left)
-            while len(word) - place > left + 1 and numbers[word[place]] not in living:
+            living = known[left].get(state) or self._living(state, left)
+            while size - place > left + 1 and read[place] not in living:
                 place += 1
-            symbol = word[place] if place < len(word) else None
-            place += 1
-            letter = -1 if symbol is None else numbers[symbol]
-            if symbol is None or letter not in living:
+            if place < size and (letter := read[place]) in living:
+                found.append(word[place])
+            else:
                 letter = next((one for one in order if one in living), -1)
-                letter = rng.choice(living) if letter < 0 else letter
-                symbol = self.letters.drawn(letter, rng)
-            found.append(symbol)
-            state = self.moves[state][letter]
+                letter = living[below(rng.getrandbits, len(living))] if letter < 0 else letter
+                found.append(self.letters.drawn(letter, rng))
+            place += 1
+            state = moves[state][letter]
         return tuple(found)
 
     def _leading(self, n: int) -> frozenset[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -23,6 +23,16 @@ from hardsim.lang.valuations import MOST_LISTED, Alphabet, Numbering, Propositio
 Node: TypeAlias = tuple[int, tuple[int, ...]]
 """A node of a diagram of letters: the number of a part of the alphabet, and the next node for each of its choices; -1 -
 k stands for the letter k."""
+
+
+def below(bits: Callable[[int], int], size: int) -> int:
+    """Return a uniformly random integer from 0 to `size` - 1, from random bits. (`Random.randrange` and `Random.choice`
+    draw the same bits in the same way, and take several times as long.)"""
+    count = size.bit_length()
+    found = bits(count)
+    while found >= size:
+        found = bits(count)
+    return found
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,7 @@ class SymbolClasses(Partition):
 
     def drawn(self, letter: int, rng: Random) -> str:
         """Draw a symbol of a letter, uniformly at random."""
-        number = rng.randrange(self.sizes[letter])
+        number = below(rng.getrandbits, self.sizes[letter])
         if letter != self.rest:
             return self.alphabet[self.firsts[letter]]
         # The place among the other symbols, plus the number of named symbols before it.

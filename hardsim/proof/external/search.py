@@ -50,6 +50,8 @@ class Search:
             network = replace(network, readout=replace(network.readout, after=()))
         self.network: Network = network
         self.floats = DenseFloat(network)
+        self._moves: list[tuple[Integers, Integers]] = []
+        """The states that moves come from, and their symbols, by position, as far as they were used."""
         self._rows: list[list[int]] = demands.moves.tolist()
         self._known = [[int(state == 0) for state in range(len(self._rows))]]
         self._sources: list[list[tuple[int, int]]] = [[] for _ in self._rows]
@@ -61,7 +63,7 @@ class Search:
     def along(self, paths: Paths, heads: list[HeadSupports]) -> Search:
         """Return the search over other paths."""
         found = copy(self)
-        found.paths, found.heads = paths, heads
+        found.paths, found.heads, found._moves = paths, heads, []
         return found
 
     def __call__(self, classes: PrefixClasses, points: Floats, radii: Floats) -> Found:
@@ -148,7 +150,7 @@ class Search:
         with 0s."""
         most = gains.shape[1]
         value = np.zeros((1, len(classes)))
-        back: list[tuple[Integers, Integers]] = []
+        back: list[Integers] = []
         live = len(classes)
         found = np.zeros((len(classes), most), dtype=np.int64)
         for j in range(most + 1):
@@ -157,14 +159,17 @@ class Search:
             if len(ends):
                 at = self.paths.place[j, classes.state[ends]]
                 for place in range(j - 1, -1, -1):
-                    sources, symbols = back[place]
-                    found[ends, place] = symbols[at, ends]
-                    at = sources[at, ends]
+                    sources, symbols = self._moves[place]
+                    choice = back[place][at, ends]
+                    found[ends, place] = symbols[choice, at]
+                    at = sources[choice, at]
             live = more
             if live == 0:
                 break
-            value, sources, symbols = _followed(self.paths.layers[j], value[:, :live], gains[:live, j].T)
-            back.append((sources, symbols))
+            value, choices = _followed(self.paths.layers[j], value[:, :live], gains[:live, j].T)
+            back.append(choices)
+            if len(self._moves) == j:
+                self._moves.append(_tables(self.paths.layers[j]))
         return found
 
     def count(self, classes: PrefixClasses, place: int) -> int:
@@ -259,14 +264,31 @@ def worst(values: Floats, choices: list[slice]) -> tuple[Floats, Integers]:
     return least[at, chosen], place[at, chosen]
 
 
-def _followed(layer: PositionMoves, value: Floats, gains: Floats) -> tuple[Floats, Integers, Integers]:
-    """Return the greatest sums by state after one more position, with the move that gives each."""
+def _followed(layer: PositionMoves, value: Floats, gains: Floats) -> tuple[Floats, Integers]:
+    """Return the greatest sums by state after one more position, and the number of the move that gives each."""
+    # Usually the first moves lead into every state, in order: then they need not be compared with anything.
+    whole = bool(layer.moves) and len(layer.moves[0][0]) == len(layer.states)
     size = (len(layer.states), value.shape[1])
-    best, source, symbol = np.full(size, -np.inf), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    for rows, sources, symbols in layer.moves:
-        found = value[sources] + gains[symbols]
-        better = found > best[rows]
-        best[rows] = np.where(better, found, best[rows])
-        source[rows] = np.where(better, sources[:, None], source[rows])
-        symbol[rows] = np.where(better, symbols[:, None], symbol[rows])
-    return best, source, symbol
+    best = np.full((0, 0) if whole else size, -np.inf)
+    choice = np.zeros(size, dtype=np.int64)
+    for number, (rows, sources, symbols) in enumerate(layer.moves):
+        found = value[sources]
+        found += gains[symbols]
+        if whole and number == 0:
+            best = found
+            continue
+        here = best[rows]
+        better = found > here
+        np.copyto(here, found, where=better)
+        best[rows] = here
+        choice[rows] = np.where(better, number, choice[rows])
+    return best, choice
+
+
+def _tables(layer: PositionMoves) -> tuple[Integers, Integers]:
+    """Return the states that moves come from and their symbols, (moves, states)."""
+    shape = max(1, len(layer.moves)), len(layer.states)
+    sources, symbols = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for number, (rows, source, symbol) in enumerate(layer.moves):
+        sources[number, rows], symbols[number, rows] = source, symbol
+    return sources, symbols

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang.automata.diagrams import DecisionDiagrams
-from hardsim.lang.automata.letters import Partition, SetClasses, SymbolClasses
+from hardsim.lang.automata.letters import Partition, SetClasses, SymbolClasses, below
 from hardsim.lang.valuations import Exclusion, Valuations
 
 NAMES = ("p", "q", "r", "s")
@@ -84,3 +84,10 @@ def test_different_constraints_with_the_same_sets() -> None:
         other = SymbolClasses.of(right, ["{p}"])
         common, found = letters.common(other)
         assert [found[common[symbol]] for symbol in left] == [(letters[symbol], other[symbol]) for symbol in left]
+
+
+@given(st.integers(1, 2**70), st.integers(0, 99))
+def test_a_number_below_another_is_the_one_that_python_draws(size: int, seed: int) -> None:
+    """The words of a seed are the same on every version of Python that draws numbers in this way."""
+    ours, theirs = Random(seed), Random(seed)
+    assert [below(ours.getrandbits, size) for _ in range(5)] == [theirs.randrange(size) for _ in range(5)]

@@ -66,7 +66,7 @@ def enumerated(network: Network, oracle: Any, longest: int = LONGEST) -> Enumera
             continue
         tokens = np.array([network.read(word) for word, _ in judged])
         mid, rad = engine.run(n, tokens, [tokens.shape[1] - 1])
-        expected = ExpectedOutputs.at([[place] for _, place in judged])
+        expected = ExpectedOutputs.of_values([place for _, place in judged], lambda place: place)
         result = rule.compare(mid - rad * (1 + 1e-9), mid + rad * (1 + 1e-9), expected)
         if np.isfinite(result.low.min()):  # else every answer is right
             found.low[n], found.high[n] = float(result.low.min()), float(result.high.min())
@@ -371,7 +371,7 @@ def test_the_shipped_flipflop_to_nine() -> None:
         tokens = np.array([network.read(word) for word in words])
         mid, rad = engine.run(n, tokens, [tokens.shape[1] - 1])
         rule = Rule(network.outputs, replace(network.readout, at="last"))
-        expected = ExpectedOutputs.at([[rule.place(ended(external.oracle(word)))] for word in words])
+        expected = ExpectedOutputs.of_values([ended(external.oracle(word)) for word in words], rule.place)
         result = rule.compare(mid - rad, mid + rad, expected)
         assert proof.margins[n].low == pytest.approx(float(result.low.min()), abs=1e-5)
 

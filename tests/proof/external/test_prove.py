@@ -270,7 +270,7 @@ def check_trained(external: Any, proved: int, wrong: int | None) -> None:
         readout = replace(network.readout, at="last") if network.readout.at == "each" else network.readout
         place = network.readout.length(len(proof.wrong.word)) - 1
         rule = Rule(network.outputs, readout)
-        expected = ExpectedOutputs.at([[rule.place(raw)]])
+        expected = ExpectedOutputs.of_values([raw], rule.place)
         bounds = NetworkEngine(network, "ball").alone(proof.wrong.word, [place], lambda low, high: True)
         assert bounds is not None
         assert rule.compare(bounds.low, bounds.high, expected).wrong.all()
