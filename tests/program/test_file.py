@@ -350,7 +350,7 @@ def test_a_document_is_an_object(data: Any) -> None:
     ("text", "message"),
     [
         (b'{"a": \xff}', "m.ahat.json: not UTF-8 at byte 6"),
-        (b'{"a": 1,}', "m.ahat.json:1:9: error: not JSON"),
+        (b'{"a": 1, 2}', "m.ahat.json:1:10: error: not JSON"),
         (b'{\n"a" 1}', "m.ahat.json:2:5: error: not JSON: Expecting ':' delimiter\n  \"a\" 1}\n      ^"),
         (b'{"a": {"t": 1, "t": 2}}', 'm.ahat.json: at a: the key "t" occurs twice in one object'),
         (b'[{"a": 1}, {"a": {"b": 1, "c": 2, "b": 3}, "a": 4}]', 'm.ahat.json: at [1]: the key "a" occurs twice'),
