@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -238,7 +238,11 @@ def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, An
     """Return a formula as the table of its nodes, in primitive operators. Propositions may form any set, whatever
     constraints there are, which makes the claim stronger."""
     true = core.nodes.index(Letters(everything(core.alphabet)))
-    nodes = [_node(node, true, users) for node in core.nodes]
+    counted = set[CountOf]()
+    for node in core.nodes:
+        counted |= {count for _, count in node.terms} if isinstance(node, AtLeast) else set()
+        counted |= {node.count} if isinstance(node, Numeric) else set()
+    nodes = [_node(node, true, users, counted) for node in core.nodes]
     return {**alphabet_json(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
@@ -254,7 +258,10 @@ def letters_json(symbols: Symbols) -> list[Any]:
     return ["letters", [], *sorted(symbols)]
 
 
-def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any]:
+def _node(node: Node, true: int, users: Mapping[str, UserPredicate], counted: Container[CountOf]) -> list[Any]:
+    """Return a node in JSON. `O a` and `F a` are counts of at least 1 where such counts of `a` are `counted`: look-ups
+    of these read the coordinate."""
+
     def lits(*of: Lit) -> list[Literal]:
         return [[lit.node, lit.negated] for lit in of]
 
@@ -270,6 +277,9 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
         case Step(op, arg):
             return [op, lits(arg)]
         case Reach(op, left, right, _):
+            count = CountOf("L" if op == "S" else "R", right)
+            if left == Lit(true) and count in counted:
+                return ["at least", lits(right), [[1, count.side]], -1]
             return [op, lits(left, right)]
         case AtLeast(terms, constant):
             counts = [[k, count.side] for k, count in terms]

@@ -67,6 +67,24 @@ def test_every_shipped_formula_has_a_certificate_of_every_length(path: Path) -> 
         check_model(document, subject, "model")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#L[a] > #L[b] & O b",
+        "#L[a] > #L[b] | O b",
+        "#R[a] > 1 & !F a",
+        "#[a] > #[b] & O b",
+        "ODD(#L[a]) & O a",
+        "#L[a] > #L[b] & #L[b] <= 5 & Y a & O b & EVEN & !first",
+    ],
+)
+def test_that_a_count_is_positive_is_said_in_one_way(text: str) -> None:
+    """One head finds that `O b` holds and that the count of b is positive; the certificate has one node for both."""
+    document = certificate(compile_formula(parse_text(f"alphabet: a b\n{text}", "shared"), ModelOptions()), None)
+    assert verify(document) is None
+    assert false_on(document, 4) == []
+
+
 def test_a_wide_formula_over_propositions_has_one() -> None:
     names = " ".join(f"p{k}" for k in range(58))
     formula = " & ".join(f"G (p{k} -> F p{(7 * k + 3) % 58})" for k in range(0, 58, 6))

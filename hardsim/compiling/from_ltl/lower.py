@@ -83,7 +83,7 @@ def lower(
     if regime in MEANS:
         _require_plain(regime, single_head, counting)
         return lower_normed(core) if regime is LAYER_NORM else lower_rounded(core, rounded)
-    program = _Lowering(core, regime, counting, users, weighting).program()
+    program = _shallowest(core, regime, counting, users, weighting)
     if not single_head:
         return program
     layers: list[ProgramLayer] = []
@@ -92,6 +92,32 @@ def lower(
         layers += [ProgramLayer((head,)) for head in layer.heads[:-1]]
         layers.append(replace(layer, heads=layer.heads[-1:]))
     return replace(program, layers=tuple(layers))
+
+
+Joins = Literal["none", "frugal", "all"]
+"""Which conjunctions are written in the layers of their newest operands: none, those that take no more parameters there
+than in a layer of their own, or all that can be."""
+
+
+def _shallowest(
+    core: Core, regime: Regime, counting: Method | None, users: Users | None, weighting: SoftWeighting
+) -> Program:
+    """Return the program with frugal joins, or one with fewer layers that joins all conjunctions, if that takes no more
+    parameters than a layer for each of them."""
+
+    def made(joins: Joins) -> tuple[Program, bool]:
+        lowering = _Lowering(core, regime, counting, users, weighting, joins)
+        return lowering.program(), lowering.deferred
+
+    frugal, deferred = made("frugal")
+    if deferred and len((shallow := made("all")[0]).layers) < len(frugal.layers):
+        return shallow if _parameters(shallow) <= _parameters(made("none")[0]) else frugal
+    return frugal
+
+
+def _parameters(program: Program) -> int:
+    """Return the number of weights and biases of the hidden units of a program."""
+    return sum(operators.clip_parameters(unit.pre, unit.cap) for layer in program.layers for unit in layer.units)
 
 
 def _require_plain(regime: Regime, single_head: bool, counting: Method | None) -> None:
@@ -111,12 +137,19 @@ class _Lowering:
     comparison that reads a count. `after` gives, for conjunctions in the layer of a sign test or a predicate of a
     count, what a layer of their own would take: the parameters before it, and its block. `conjoined` are the other
     operands of conjunctions with a comparison of looked-up counts, whose conjunction is no node of the core.
+    `deferred` is True if a conjunction has a layer of its own since that takes fewer parameters.
     """
 
     def __init__(
-        self, core: Core, regime: Regime, counting: Method | None, users: Users | None, weighting: SoftWeighting
+        self,
+        core: Core,
+        regime: Regime,
+        counting: Method | None,
+        users: Users | None,
+        weighting: SoftWeighting,
+        joins: Joins,
     ) -> None:
-        self.core, self.weighting = core, weighting
+        self.core, self.weighting, self.joins, self.deferred = core, weighting, joins, False
         self.regime = regime
         self.method: Method = counting or ("lookup" if regime.look_up[0] else "sign")
         self.users = users or {}
@@ -278,6 +311,7 @@ class _Lowering:
         # function of Booleans that are exact already.
         if (
             placed is not None
+            and self.joins != "none"
             and self.regime is not GEOMETRIC
             and all(self.ready[other.node] < layer for other in others)
         ):
@@ -290,7 +324,7 @@ class _Lowering:
                 within = operators.conjunction_in_layer(block, newest.negated, forms)
                 most = operators.conjunction([self._form(arg) for arg in args]).parameters
                 most += block.parameters if self.readers[newest.node] == 1 else 0
-                if within is not None and first[2] + within.parameters <= most:
+                if within is not None and self._worth(first[2] + within.parameters <= most):
                     self.conjoined[self.put(name, *first[:2], "")] = others
                     self.required |= {name, *(read for clip in first[1].clips for read in clip.reads)}
                     self.sums |= {f"and{number}"} if self.names[newest.node] in self.sums else set()
@@ -298,8 +332,8 @@ class _Lowering:
                 forms = [self._form(other) for other in others]
             # Several clips that something else reads as well would be written twice.
             once = len(block.clips) == 1 or self.readers[newest.node] == 1
-            within = operators.conjunction_in_layer(block, newest.negated, forms) if once else None
-            if within is not None and self._joins(number, newest, block, within, forms):
+            within = operators.conjunction_in_layer(block, newest.negated, forms)
+            if within is not None and self._worth(once) and self._joins(number, newest, block, within, forms):
                 self.required.update(self.names[other.node] for other in others)
                 self.sums |= {f"and{number}"} if self.names[newest.node] in self.sums else set()
                 return layer, within
@@ -338,7 +372,7 @@ class _Lowering:
         name = self.names[newest.node]
         if within.clips[-1].cap is not None and self.readers[newest.node] > 1:
             # The comparison is written for its other readers as well.
-            return within.parameters <= operators.conjunction([self._form(newest), *others]).parameters
+            return self._worth(within.parameters <= operators.conjunction([self._form(newest), *others]).parameters)
         if not block.opposites and name not in self.after:
             return True
         before, after = self.after.get(name, (block.parameters, None))
@@ -348,10 +382,16 @@ class _Lowering:
             later = operators.conjunction([self._form(newest), *others])
         read = {name for clip in block.clips for name in clip.reads}
         again = read.intersection(name for form in others for name, _ in form.terms)
-        if again or within.parameters > before + later.parameters:
+        if again or not self._worth(within.parameters <= before + later.parameters):
             return False
         self.after[f"and{number}"] = before, later
         return True
+
+    def _worth(self, frugal: bool) -> bool:
+        """Return True if a conjunction is written in the layer of its operand; `frugal`: this takes no more
+        parameters than a layer of its own."""
+        self.deferred |= not frugal
+        return frugal or self.joins == "all"
 
     def form(self, lit: Lit) -> Affine:
         """Return a literal as a linear form over coordinates, and note that something reads it."""

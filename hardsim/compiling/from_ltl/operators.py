@@ -76,6 +76,12 @@ class Clip:
         return Clip(Affine.constant(1) - self.form, least, most)
 
 
+def clip_parameters(form: Affine, cap: Affine | None) -> int:
+    """Return the number of weights and biases of a clip of a form z, which is two relus: z and z less the cap (None:
+    1)."""
+    return len(form.terms) + len((form - (Affine.constant(1) if cap is None else cap)).terms) + 2
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorBlock:
     """The part of one operator in one layer: heads, and clips whose sum is the Boolean coordinate. `opposites` are
@@ -87,10 +93,8 @@ class OperatorBlock:
 
     @property
     def parameters(self) -> int:
-        """The number of weights and biases of the clips, each of which is two relus, z and z - 1."""
-        caps = [Affine.constant(1) if clip.cap is None else clip.cap for clip in self.clips]
-        forms = [form for clip, cap in zip(self.clips, caps, strict=True) for form in (clip.form, clip.form - cap)]
-        return sum(len(form.terms) + 1 for form in forms)
+        """The number of weights and biases of the clips."""
+        return sum(clip_parameters(clip.form, clip.cap) for clip in self.clips)
 
 
 def edge(which: Literal["first", "last"], regime: Regime) -> OperatorBlock:

@@ -289,15 +289,19 @@ class ProgramMeaning:
         zeros = (diagrams.zero, diagrams.one, *facts.predicates)
 
         @cache
-        def fitting(some: int, number: int) -> list[tuple[bool, int, int, bool]]:
+        def fitting(some: int, number: int) -> list[tuple[bool, int, int, bool | None]]:
             """Return all ways to write a sum of clips: if the predicate is negated, its value at count 0, the other
-            Booleans, and if they say that the count is positive."""
+            Booleans, and whether they say that the count is positive or 0 (None: neither)."""
             # Where a value was looked up and makes the predicate true, the sum is that of the others.
-            known = number if diagrams.constant(some) else diagrams.restricted(number, some, 1)
+            fixed = diagrams.constant(some)
+            known = number if fixed else diagrams.restricted(number, some, 1)
             found = []
-            for negated, zero, positive in product((False, True), zeros, (False, True)):
+            for negated, zero, positive in product((False, True), zeros, (None, True, False)):
                 others = diagrams.restricted(known, variable, int(not negated))
-                others = diagrams.all_of((others, some)) if positive else others
+                if positive is not None:
+                    # With count 0 no value was looked up.
+                    others = others if positive or fixed else diagrams.restricted(number, some, 0)
+                    others = diagrams.all_of((others, some if positive else diagrams.negated(some)))
                 none = diagrams.all_of((diagrams.negated(some), zero))
                 what = diagrams.linear([(1, diagrams.all_of((some, variable))), (1, none)])
                 if number == diagrams.all_of((others, diagrams.negated(what) if negated else what)):
@@ -312,7 +316,7 @@ class ProgramMeaning:
         # The count is positive in a conjunction, too, if another coordinate says so.
         names = {name for item in clips for name, _ in item.pre.terms}
         again = sum(self.columns.get(name) == facts.positive(read.count) for name in names) > 1
-        for choice in product((again, not again), zeros):
+        for choice in product((True, None, False) if again else (None, True, False), zeros):
             best = [max(found, key=lambda way: (way[3] == choice[0], way[1] == choice[1])) for found in ways]
             table = facts.table(read.count, [zero for _, zero, *_ in best], read.columns or ())
             columns.append(tuple([diagrams.all_of((diagrams.negated(value) if negated else value, others))

@@ -26,6 +26,9 @@ def program(text: str, regime: str = "temperature") -> Program:
         ("O a & O b", 2, 2),  # two heads share a layer, the conjunction has one without attention
         ("(Y a) S b", 3, 4),  # marker, Y with the disjunction !Y a | b, S
         ("O (a & Y b) & Y b", 4, 4),  # Y b is compiled once, for a conjunction after it and one in the layer of O
+        # Both conjunctions with the comparison are in its layer: one layer less, with one parameter less in all than
+        # if each had its own.
+        ("O ((#L[a] > #L[b]) & b) & #L[a] > #L[b]", 4, 9),
         ("H a", 1, 1),  # the negation costs nothing
         ("a W b", 1, 1),
         ("F F a", 1, 1),

@@ -49,6 +49,8 @@ PAIRS = (
     ("ODD(#L[a])", "ODD(#L[b])"),
     ("MOD(3, 1, #L[a])", "MOD(3, 2, #L[a])"),
     ("PRIME(#L[a])", "ODD(#L[a])"),
+    ("MOD(2, 0, #L[a]) & !O a & Y b", "MOD(2, 1, #L[a]) & !O a & Y b"),  # the others say that the count is 0
+    ("!MOD(2, 0, #L[a]) | O a | Y b", "!MOD(2, 0, #L[a]) | O b | Y b"),
     ("PRIME", "ODD"),
     ("O(a & 2 * pos > len)", "O(a & 2 * pos >= len)"),
 )
