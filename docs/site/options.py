@@ -37,7 +37,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
-from hardsim.compiling.from_ltl.lower import Method
+from hardsim.compiling.from_ltl.refusals import Method
 from hardsim.options.table import Judge
 from hardsim.targets.base import At
 
