@@ -44,6 +44,7 @@ class ArithmeticKeywords(TypedDict, total=False):
 class CheckKeywords(ModelKeywords, ArithmeticKeywords, total=False):
     """Keywords of `check`."""
 
+    soft_words: str
     max_n: int
     exhaustive: int
     samples: int | None

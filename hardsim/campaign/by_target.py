@@ -146,11 +146,16 @@ class OneNetworkJudging(HardJudging):
 
 
 class TemperatureJudging(HardJudging):
-    """A network for each length, with the temperature and the bounds of Theorem 26."""
+    """A network for each length, with the temperature and the bounds of Theorem 26. If `shared`, softmax runs on a
+    share of the words where these bounds decide the others."""
 
-    def __init__(self, subject: Subject, engine: str, dps: int | None) -> None:
+    def __init__(self, subject: Subject, engine: str, dps: int | None, shared: bool) -> None:
         super().__init__(subject, engine, dps)
-        self.measured = subject
+        self.measured, self.shared = subject, shared
+
+    def job(self, prepared: Preparation | None = None) -> Job:
+        """Return the job that answers a shard with the plan of its length, and the tally."""
+        return Job(Judges, (self.subject, prepared, self.dps, self.engine, self.shared))
 
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried and a temperature."""
@@ -163,12 +168,15 @@ class TemperatureJudging(HardJudging):
         return tally.violation if plan is None else plan.violation or exceeded(plan, tally, self.engine)
 
 
-def judging_of(target: Target, engine: str, dps: int | None) -> Judging:
-    """Return how the words of a target are judged."""
+def judging_of(target: Target, engine: str, dps: int | None, shared: bool = False) -> Judging:
+    """Return how the words of a target are judged; if `shared`, with softmax on a share of the words where error bounds
+    decide the others."""
     if isinstance(target, External):
         return NetworkJudging(target, engine, dps)
     assert isinstance(target, Subject)
-    return (OneNetworkJudging if target.one_network else TemperatureJudging)(target, engine, dps)
+    if target.one_network:
+        return OneNetworkJudging(target, engine, dps)
+    return TemperatureJudging(target, engine, dps, shared)
 
 
 # ---- in any process ----
@@ -177,10 +185,13 @@ def judging_of(target: Target, engine: str, dps: int | None) -> Judging:
 class Judges:
     """A function object that returns the tally of a shard of any length, in any process. With `prepared` runs it
     makes the plan of the shard's length, and returns this plan with the tally. Otherwise it uses the one network that
-    the subject has for every length, and returns None in place of a plan."""
+    the subject has for every length, and returns None in place of a plan. `shared` is that of `HardJudge`."""
 
-    def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:
+    def __init__(
+        self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str, shared: bool = False
+    ) -> None:
         self.subject, self.prepared, self.dps, self.engine = subject, prepared, dps, engine
+        self.shared = shared
         self.plan: LengthPlan | None = None
         self.n = 0
         self.judge = None if prepared is not None else HardJudge(subject, subject.program, None, dps, engine)
@@ -188,7 +199,7 @@ class Judges:
     def __call__(self, shard: Shard) -> tuple[LengthPlan | None, Tally]:
         if self.prepared is not None and self.n != shard.n:
             self.n, self.plan = shard.n, plan_length(self.prepared, self.subject, shard.n, self.plan)
-            self.judge = HardJudge(self.subject, self.prepared.program, self.plan, self.dps, self.engine)
+            self.judge = HardJudge(self.subject, self.prepared.program, self.plan, self.dps, self.engine, self.shared)
         assert self.judge is not None
         return self.plan, self.judge(shard)
 

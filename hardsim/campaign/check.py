@@ -50,7 +50,7 @@ from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWord
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
 from hardsim.lang.words import count_words
-from hardsim.options.table import Request
+from hardsim.options.table import ALL, SHARE, Request
 from hardsim.run.enclosure import nearest_float
 from hardsim.targets.base import Target
 from hardsim.targets.result import AUTO, ENGINES, FLOAT64, MPMATH, Answer, Word, WordError, settled
@@ -83,7 +83,8 @@ class CheckOptions:
     fewer structured words there). Examples of a file that are longer than `max_n` are run too. `dps` is the number of
     decimal digits that balls begin with, or that mpmath has. `engine` is the arithmetic of the network: `auto` (float64
     with enclosures, and balls for the words that float64 cannot decide), `float64`, `ball`, or `mpmath`, which gives no
-    enclosures. With `words` these are tried and no others.
+    enclosures. With `soft_words` share, softmax runs on some words only where an error bound decides the others
+    (`LengthPlan.share`). With `words` these are tried and no others, and softmax runs on all of them.
     """
 
     max_n: int = 8
@@ -93,6 +94,7 @@ class CheckOptions:
     dps: int | None = None
     workers: int = 1
     engine: str = AUTO
+    soft_words: str = ALL
     words: GivenWords | None = None
     settled: int = -1
     """Length up to which a proof covers every word of an external network: there, only lengths are run of which every
@@ -252,7 +254,15 @@ def tried_of(request: Request, subject: Target) -> CheckOptions:
     # A default must not run into the end of the table; an explicit --max-n should be refused with the reason.
     if subject.longest is not None and "max_n" not in request.written:
         max_n = max(1, min(max_n, subject.longest))
-    return CheckOptions(max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine)
+    return CheckOptions(
+        max_n,
+        request.exhaustive,
+        request.samples,
+        request.seed,
+        request.dps,
+        engine=request.engine,
+        soft_words=request.soft_words,
+    )
 
 
 class Deciding:
@@ -417,7 +427,9 @@ class _Campaign:
         self, subject: Target, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
-        self.judging = judging_of(subject, options.engine, options.dps)
+        # Accuracy on given words is that of words that were run.
+        shared = options.soft_words == SHARE and options.engine == AUTO and options.words is None
+        self.judging = judging_of(subject, options.engine, options.dps, shared)
         # Lengths that are searched run after the others, in waves: each search starts from words that earlier ones
         # found.
         self.waves = waves(searched(subject, options))

@@ -181,13 +181,14 @@ class BatchAnswers:
     """The answers of the network on words of one length, with measured numbers by key: bounds of all words.
 
     `alone` holds, by number of the word, the answers of words that were run one by one in another arithmetic; they
-    replace the other entries.
+    replace the other entries. `bounded` is True for words that were not run: an error bound decides their answers.
     """
 
     decided: Booleans
     answers: list[Answer]
     numbers: dict[Place, Span] = field(default_factory=dict)
     alone: dict[int, SoftAnswer] = field(default_factory=dict)
+    bounded: Booleans | None = None
 
     @staticmethod
     def of(count: int) -> BatchAnswers:
@@ -214,6 +215,13 @@ class BatchAnswers:
         size = len(self.answers)
         for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
             kept[places] = new
+
+    def follow(self, answers: Sequence[Answer], run: Integers) -> None:
+        """Take the answers of hard attention on all words but those that were `run`, as an error bound permits."""
+        self.bounded = np.ones(len(answers), dtype=np.bool_)
+        self.bounded[run] = False
+        for place in np.flatnonzero(self.bounded).tolist():
+            self.decided[place], self.answers[place] = True, answers[place]
 
     def settle(self, place: int, answer: SoftAnswer) -> None:
         """Replace the answer on the word number `place` by that of another arithmetic."""
@@ -412,12 +420,14 @@ class FloatEngine:
             trace = self.floats.run(symbols, soft=True, layers=measured, unrounded=measured)
             yield trace, np.stack([places, places], axis=1)
 
-    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
-        """Return the network's answers on words of one length, with their errors against exact hard attention on the
-        same words."""
+    def batch(self, prepared: Sequence[Word], hard: Hard, run: Integers | None = None) -> BatchAnswers:
+        """Return the network's answers on those words of one length whose numbers are in `run` (None: on all words),
+        with their errors against exact hard attention on the same words."""
         found = BatchAnswers.of(len(prepared))
+        run = np.arange(len(prepared)) if run is None else run
         with np.errstate(all="ignore"):
-            for trace, rows in self.passes(prepared):
+            for trace, pairs in self.passes([prepared[place] for place in run.tolist()]):
+                rows = np.stack([pairs[:, 0], run[pairs[:, 1]]], axis=1)
                 answers, sure = self.answers(trace, len(prepared[0]))
                 kept = rows[sure[rows[:, 0]]]
                 if len(kept):
@@ -609,19 +619,24 @@ class SoftEngine:
             other.floats = self.floats.at_temperature(temperature)
         return other
 
-    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
-        """Return the network's answers on words of one length as they are read. Raises Undecided if the engine is
-        float64, and this process does not round as its bounds assume."""
+    def batch(self, prepared: Sequence[Word], hard: Hard, run: Integers | None = None) -> BatchAnswers:
+        """Return the network's answers on words of one length as they are read. The numbers of the words on which it
+        runs are in `run`; on the others an error bound must decide that it answers as hard attention does (None: it
+        runs on all words). Raises Undecided if the engine is float64, and this process does not round as its bounds
+        assume."""
+        run = run if run is not None and len(run) < len(prepared) else np.arange(len(prepared))
         if self.engine == FLOAT64 and (reason := distrust()) is not None:
             raise Undecided(reason)
         if self.floats is None:
-            found, left = BatchAnswers.of(len(prepared)), np.ones(len(prepared), dtype=np.bool_)
+            found, left = BatchAnswers.of(len(prepared)), run
         else:
-            found = self.floats.batch(prepared, hard)
+            found = self.floats.batch(prepared, hard, run)
             # Balls decide what float64 leaves open, one word at a time.
-            left = ~self._resolved(found, len(prepared[0]))
-        for place in np.flatnonzero(left).tolist() if self.engine != FLOAT64 else ():
+            left = run[~self._resolved(found, len(prepared[0]))[run]]
+        for place in left.tolist() if self.engine != FLOAT64 else ():
             found.settle(place, self.words.answer(prepared[place], hard, place))
+        if len(run) < len(prepared):
+            found.follow(hard.answers, run)
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:

@@ -41,7 +41,7 @@ from hardsim.network.dense import Token
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Program
 from hardsim.run.dense_pass import Step, unwatched
-from hardsim.run.enclosure import nearest_float
+from hardsim.run.enclosure import Integers, nearest_float
 from hardsim.run.float_trust import FLOAT_DIGITS
 from hardsim.sharpening.measure import measure
 from hardsim.targets.expected import Ends, ExpectedOutputs, by_position, ended, unjudged
@@ -75,7 +75,8 @@ class Judge(ABC):
 
 class HardJudge(Judge):
     """The judge of a target with hard attention: it compares semantics, hard attention and softmax, at the length of a
-    `plan` or, without a plan, by the one network that the target has for every length."""
+    `plan` or, without a plan, by the one network that the target has for every length. If `shared`, softmax runs on a
+    share of the words where the plan's bounds decide the others (`LengthPlan.share`)."""
 
     def __init__(
         self,
@@ -84,8 +85,9 @@ class HardJudge(Judge):
         plan: LengthPlan | None = None,
         dps: int | None = None,
         engine: str = AUTO,
+        shared: bool = False,
     ) -> None:
-        self.subject, self.program, self.plan = subject, program, plan
+        self.subject, self.program, self.plan, self.shared = subject, program, plan, shared
         self.hard = HardRunner(subject, program)
         network = subject.model if plan is None else assemble(program, plan.schedule)
         self.soft = SoftEngine(subject, network, program, engine, dps, subject.budget if plan is None else None)
@@ -106,14 +108,25 @@ class HardJudge(Judge):
         for hard in self.runs(prepared, known):
             some = slice(start, start + len(hard.answers))
             start = some.stop
-            found = self.soft.batch(prepared[some], hard)
-            part = Tally.of(words[some], self.subject.answers(words[some]), hard.answers, found, self.subject.alphabet)
+            oracles = self.subject.answers(words[some])
+            found = self.soft.batch(prepared[some], hard, self._share(hard.answers, oracles))
+            part = Tally.of(words[some], oracles, hard.answers, found, self.subject.alphabet)
             part.note_gaps(hard.gaps)
             if self.plan is None and isinstance(hard.trace, HardTrace):
                 # With a plan, declared gaps were compared when the plan was made.
                 part.violation = refuted_gap(self.program, measure(self.program, prepared[some], hard.trace))
             total.merge(part, self.subject.alphabet)
         return total
+
+    def _share(self, answers: Sequence[Answer], oracles: Sequence[Answer] | None) -> Integers | None:
+        """Return the numbers of the words of a batch on which softmax runs: the plan's share, and each word on which
+        hard attention is wrong; None for all words."""
+        if self.plan is None or not self.shared or not self.plan.invisible:
+            return None
+        share = self.plan.share(len(answers))
+        if oracles is not None:
+            share[[expected != answer for expected, answer in zip(oracles, answers, strict=True)]] = True
+        return np.flatnonzero(share)
 
     def answer(self, word: Word) -> SoftAnswer:
         """Return the answer and the measured numbers of the network on one word, in the arithmetic of single words."""

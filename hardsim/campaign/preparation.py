@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
+
 from hardsim.campaign.engines import HardRunner, batches
 from hardsim.campaign.failures import given_up
 from hardsim.campaign.result import Tie, TiedPosition, TiedRow, Violation
@@ -26,6 +28,7 @@ from hardsim.network.transformer import LengthTable, Schedule, SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.shared.result import NoProof
+from hardsim.run.enclosure import Booleans
 from hardsim.sharpening.measure import LengthFacts, measure, tied_values
 from hardsim.sharpening.theorem26 import (
     DEFAULT_EPSILON,
@@ -43,6 +46,11 @@ from hardsim.targets.subject import SIDES, Subject
 
 PORTION, PORTION_PAIRS = 256, 2**18
 """Largest numbers of words, and of pairs of positions, that are measured together."""
+INVISIBLE = Fraction(1, 2**20)
+"""Largest error bound, relative to the least distance of an output from the threshold, with which softmax runs on a
+share of the words only."""
+SHARE, LEAST_RUN = 4, 4
+"""The distance between the words that are run then, and the least number of words that are run, in a batch."""
 PACKING = 6
 """Compression level of zlib. Runs are kept in memory until softmax has been compared with them."""
 
@@ -294,6 +302,26 @@ class LengthPlan:
         """A text that says what the bounds assume besides Theorem 26: numbers that were measured on some words and not
         proved; empty if there are none."""
         return f"{self.sampled} measured on {self.facts.words:,} words" if self.sampled else ""
+
+    @property
+    def invisible(self) -> bool:
+        """True if the error bound is so far below the distance of every output from the threshold that softmax shows
+        nothing that hard attention does not. Then softmax answers as hard attention does: no output crosses the
+        threshold. The bound holds for every word that was measured, which all words of the length were."""
+        facts, program = self.facts, self.program
+        plain = program.weighting is SoftWeighting.SOFTMAX and program.rounding is None and not program.normed
+        if not plain or self.violation is not None or not facts.distance:
+            return False
+        return self.bounds.final <= INVISIBLE * facts.distance
+
+    def share(self, words: int) -> Booleans:
+        """Return True for the words, numbered in their order, on which softmax runs as evidence for an invisible error
+        bound: every word where all words of the length are tried, else every SHARE-th, and at least LEAST_RUN."""
+        if self.facts.exhaustive or words <= LEAST_RUN:
+            return np.ones(words, dtype=np.bool_)
+        found = np.zeros(words, dtype=np.bool_)
+        found[:: max(1, min(SHARE, words // LEAST_RUN))] = True
+        return found
 
     @property
     def theorem(self) -> Fraction:

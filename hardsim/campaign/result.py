@@ -393,6 +393,9 @@ class LengthResult(LengthCounts):
     """Number of positions that the function judges, over all words tried; null: the reference is no function."""
     positions_unjudged: Natural | None = None
     """Number of positions that the function leaves open, over all words; null: the reference is no function."""
+    bounded: Natural = 0
+    """Number of words tried on which softmax was not run: the error bound decides that it answers as hard attention
+    does. The measured errors are those of the other words."""
 
     @property
     def mismatches(self) -> int:

@@ -148,6 +148,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
         assumption=plan.assumption,
         sampled=plan.sampled,
         layers=tuple(layers),
+        bounded=tally.bounded,
     )
 
 

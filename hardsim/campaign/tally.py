@@ -113,6 +113,8 @@ class Tally:
     positions_unjudged: int = 0
     """Number of positions that the reference leaves open, over all words."""
     escalated: int = 0
+    bounded: int = 0
+    """Number of words on which softmax was not run, since an error bound decides its answer."""
     digits: int = 0
     extremes: dict[Any, Extreme] = field(default_factory=dict)
     """The extremes by `Place`."""
@@ -187,6 +189,9 @@ class Tally:
         # Words that were run alone have their own arithmetic; the batch's numbers are void for them.
         together = found.decided.copy()
         together[list(found.alone)] = False
+        if found.bounded is not None:
+            self.bounded = int(found.bounded.sum())
+            together &= ~found.bounded
         for place, span in found.numbers.items():
             for what, among in _extremes(place, accepted):
                 self._keep(what, extreme(_sign(what), span, words, together & among))
@@ -226,7 +231,7 @@ class Tally:
 
     def merge(self, other: Tally, order: Sequence[str]) -> None:
         """Add the words of another tally of the same length, which come after those of this one."""
-        for name in (*COUNTS, *REFERENCE_COUNTS, "escalated"):
+        for name in (*COUNTS, *REFERENCE_COUNTS, "escalated", "bounded"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.failures = (*self.failures, *other.failures)[:MOST_FAILURES]
         for what, found in other.extremes.items():

@@ -11,6 +11,7 @@ from hardsim.campaign.result import (
     OBSERVED_MISMATCH,
     HardUndecided,
     LengthCounts,
+    LengthResult,
     Mismatch,
     Verdict,
     Violation,
@@ -88,7 +89,21 @@ def judge(
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
     tried = words_tried(lengths, max_n, "judged word" if judged else "word", least, counted)
-    return verdict, f"{tried}, {how}{in_balls}{claim}"
+    return verdict, f"{tried}{_run(lengths, f'{how}{in_balls}{claim}')}"
+
+
+def _run(lengths: Sequence[LengthCounts], how: str) -> str:
+    """Return the text on how softmax was run. Words that it was not run on are no measurements, and are counted
+    apart."""
+    some = [length for length in lengths if isinstance(length, LengthResult) and length.bounded]
+    if not some:
+        return f", {how}"
+    left, total = sum(length.bounded for length in some), sum(length.words for length in lengths)
+    rest = f"on the other {left:,} ({lengths_text([length.n for length in some])})"
+    return (
+        f"; softmax was run on {total - left:,} of these {total:,} words, {how}; {rest} an error bound shows that it "
+        "answers as hard attention does"
+    )
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hardsim.targets.inputs.base import Input
 
 F = TypeVar("F", bound=Callable[..., Any])
-ALL = "all"
+ALL, SHARE = "all", "share"
 ENGINES = ("auto", "float64", "ball", "mpmath")
 WEIGHTINGS = ("softmax", "sparsemax", "geometric")
 """The weightings of attention, as `network.transformer.SoftWeighting` has them, with its rounded exponentials below."""
@@ -279,6 +279,11 @@ class Request:
     dps: int | None = option("--dps D", also=COMPUTING, kind=kinds.DIGITS)(
         "Decimal digits of mpmath, or digits with which balls begin (default: as many as are needed)."
     )
+    soft_words: str = option(
+        "--soft-words share|all", default=SHARE, also="check", values=(SHARE, ALL), kind=one_of((SHARE, ALL))
+    )("""
+        Words of a sample that softmax runs on: all, or a share (a quarter) where Theorem 26's error bound is far too
+        small to change an answer.""")
     by: Judge = option("--by oracle|hard|soft", default="oracle", brief="words", kind=one_of(get_args(Judge), "Judge"))(
         "Whose answer counts."
     )

@@ -13,7 +13,7 @@ from hardsim.errors import HardsimError, InputError
 from hardsim.options.table import ASKING, COMPILED, TRYING, Request
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares
-from hardsim.targets.result import FLOAT64
+from hardsim.targets.result import AUTO, FLOAT64
 from hardsim.targets.subject import Subject
 from hardsim.writing.running import ONNXRUNTIME, TORCH, installed
 
@@ -55,6 +55,9 @@ def _rules(command: str, request: Request, one: Input, several: bool) -> Iterato
         yield "exhaustive samples", "only the draws are run"
     elif command in TRYING.split() and not request.critical and _in_full(command, request, one):
         yield SAMPLED, "every word of these lengths is tried, and none is drawn at random"
+    chosen = request.engine != AUTO or request.data or request.draws is not None
+    if command == "check" and (one.has_formula or one.is_network or chosen):
+        yield "soft_words", "softmax runs on every word here: no bound of Theorem 26 replaces a run"
     if (request.props is not None or request.alphabet is not None) and _declares(one):
         yield "props alphabet", "the file declares its own symbols"
     if one.in_dialects and not one.file.bare_next:

@@ -125,6 +125,7 @@ GIVEN: dict[str, str] = {
     "weighting": "sparsemax",
     "exponential": "fp16",
     "by": "oracle",
+    "soft_words": "all",
     "distribution": "uniform",
     "within": "DA",
     "format": "json",

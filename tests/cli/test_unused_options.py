@@ -32,6 +32,7 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     ("check", "formula", ("--max-n", "2"), ("--props", "auto"), "the file declares its own symbols"),
     ("check", "formula", ("--max-n", "2"), ("--epsilon", "1/9"), "for hard-attention models and programs"),
     ("check", "formula", ("--max-n", "2"), ("--dialect", "weak-next"), "no bare X"),
+    ("check", "formula", ("--max-n", "2"), ("--soft-words", "all"), "softmax runs on every word"),
     ("check", "program", ("--max-n", "2"), ("--beta", "5"), "for formulas"),
     ("check", "model", ("--max-n", "2"), ("--regime", "position"), "for formulas"),
     ("check", "model", ("--max-n", "2"), ("--single-head",), "for formulas"),

@@ -186,7 +186,7 @@ class ProgramLaw(Keeping):
         once for the proof, and again for the words."""
         if n > SHORT_LENGTHS:
             return self._latest(n)
-        short: dict[int, LengthFacts] = self.kept.setdefault("short lengths", {})
+        short: dict[int, LengthFacts] = self.kept.setdefault(SHORT_LENGTHS, {})
         if n not in short:
             short[n] = (self.one if n == 1 else self.more).facts(n)
         return short[n]
