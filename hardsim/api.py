@@ -898,7 +898,7 @@ class Model:
             values = {name: OPTIONS[name].of_python(name, value) for name, value in named.items()}
             defaults = {name: one.default_of(command) for name, one in OPTIONS.items() if command in one.own}
             request = Request(**{**defaults, **values}, written=frozenset(values))
-            require_one_regime(request, "one result is of one network")
+            require_one_regime(request, "a result is about one network")
             given, options = self._input, request.options()[0]
             if data is not None:
                 labelled = data()

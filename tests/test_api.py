@@ -470,7 +470,7 @@ def test_what_is_of_no_such_type_is_refused(since: Model, method: str, options: 
         ({"at": "middle"}, 'at must be first or last, not \'middle\'\n  Write at="first" or at="last".'),
         ({"resume": "-"}, "resume -: not a file that a run can be resumed from\n  Name a file."),
         ({"resume": Path("-")}, "resume -: not a file that a run can be resumed from\n  Name a file."),
-        ({"regime": "all"}, 'one result is of one network: regime="all" names several\n  Name one regime.'),
+        ({"regime": "all"}, 'a result is about one network: regime="all" names several\n  Name one regime.'),
     ],
 )
 def test_what_only_python_can_say_is_refused_with_advice(since: Model, options: dict[str, Any], message: str) -> None:
@@ -563,7 +563,7 @@ def test_a_name_is_text(since: Model, name: Any) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_all_regimes_at_once_are_refused(since: Model, method: str) -> None:
     words = ["a"] if method == "eval" else []
-    raised(InputError, getattr(since, method), *words, regime="all", match="one result is of one network")
+    raised(InputError, getattr(since, method), *words, regime="all", match="a result is about one network")
 
 
 def test_the_name_of_an_option_is_that_of_its_parameter() -> None:

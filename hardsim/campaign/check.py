@@ -370,8 +370,8 @@ def require_affordable(subject: Target, options: CheckOptions, lengths: Iterable
         symbols += n * requested(subject, options, n)
         if symbols > MOST_SYMBOLS:
             raise InputError(
-                f"{subject.name}: the words up to length {n:,} alone have more than {MOST_SYMBOLS:,} symbols, the most "
-                "that is measured at once",
+                f"{subject.name}: the words up to length {n:,} have more than {MOST_SYMBOLS:,} symbols in all: no "
+                "run keeps more",
                 hint=f"Give --max-n below {n}, or fewer words of a length (--exhaustive, --samples).",
             )
 

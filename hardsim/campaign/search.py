@@ -100,7 +100,8 @@ def nearest(n: int, known: Iterable[MarginWord]) -> tuple[Word, ...]:
 
 
 def leads_at(subject: External, n: int) -> Leads | None:
-    """Return the leads at a length; None if the prover does not take the network or its reference."""
+    """Return what the prover's bounds suggest about where to search at a length (`proof.external.leads`); None if the
+    prover does not take the network or its reference."""
     from hardsim.proof.external.leads import Leads  # the prover of networks, of which formulas need nothing
 
     try:

@@ -259,7 +259,8 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
         found = without + [(some | {name}, held | mine) for some, held in found if not held & mine]
         if len(found) > MOST_CONNECTED:
             message = f"the constraints leave more than {MOST_CONNECTED:,} sets of {enumerated(part[: number + 1])}"
-            raise InputError(message, "remove propositions, or state that more of them exclude each other")
+            hint = "remove propositions, or state that more of them exclude each other (one-of:, at-most-one:)"
+            raise InputError(message, hint)
     return [some for some, _ in found]
 
 

@@ -659,7 +659,7 @@ class _Trials:
 
     @property
     def total(self) -> int:
-        """The number of temperatures expected in all."""
+        """The number of temperatures that this report tries at all lengths, as far as can be expected now."""
         searched = [tries for tries in self.finished if tries]
         each = -(-sum(searched) // len(searched)) if searched else EXPECTED_TRIES
         left = self.lengths - len(self.finished)

@@ -339,7 +339,8 @@ class _Search(ABC):
         """Return the words on which the network certainly gives a wrong answer at a beta."""
 
     def hard_up_to(self, n: int) -> HardUpTo:
-        """Return the largest temperature of length n, over that of beta 1, at which all weights are exact."""
+        """Return the largest temperature of length n, divided by the temperature that beta 1 gives, up to which all
+        weights are those of hard attention."""
         proved, _ = self.prover(n)
         return hard_up_to(self.subject, self.program, self.schedule, n, lambda constant: proved(1 / constant))
 
@@ -583,7 +584,7 @@ class _ProgramSearch(_Search):
         return self.schedule / beta
 
     def every(self, rows: Sequence[Bracket]) -> EveryLengthBracket:
-        """Return a bracket of the words of the lengths tried only: there is no proof for every length."""
+        """Return the bracket of the lengths `rows` together: for programs and models there is none of every length."""
         reason = "for programs and hard-attention models each length is treated by itself"
         return EveryLengthBracket(reduce(_wider, rows, NOTHING_KNOWN), None, reason)
 
@@ -630,5 +631,5 @@ def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fracti
 
 
 def beta_text(value: Fraction | None) -> str:
-    """Return a multiple of the width as text, with all its digits."""
+    """Return a beta, which is a multiple of the grid's step, as text with all its digits."""
     return NOTHING if value is None else f"{rounded(value, 12):f}"

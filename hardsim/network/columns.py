@@ -149,7 +149,7 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
 
 
 def column_text(column: PredicateColumn, users: Defined) -> str:
-    """Return a column as a Python condition in i and n."""
+    """Return the predicate of a position encoding as a Python condition in the position i and the length n."""
     simple = (column.of_i, column.of_n, column.offset) == (1, 0, 0)
     term = "i" if simple else f"({column.of_i}*i + {column.of_n}*n + {column.offset})"
     return predicate_text(column.name, column.params, term, users)

@@ -553,7 +553,8 @@ class Request:
         naming these options."""
         named = self.given(COMPILED)
         if named:
-            message = f"{given.name} is an external network, which is used unchanged: {named} does not apply"
+            apply = "do not apply" if "," in named else "does not apply"
+            message = f"{given.name} is an external network, which is used unchanged: {named} {apply}"
             raise InputError(message, f"Leave out {named}.")
 
     def softening(self) -> str | None:

@@ -121,8 +121,9 @@ def read_model(path: str) -> dict[str, Any]:
 
 
 def compare_model(document: Mapping[str, Any], name: str, folder: str, library: Mapping[str, bytes]) -> RocqResult:
-    """Return the result of comparing the instance in a folder with a model: the JSON `document` of the file or input
-    `name`. `library` has the files that must be in the folder. Raises InputError as `compare_folder`."""
+    """Return the result of comparing the theorem in a folder, which is about one network, with a model: the JSON
+    `document` of the file or input `name`. `library` has the files that must be in the folder. Raises InputError as
+    `compare_folder`."""
     instance, found = _files(folder, library)
     expected = {**library, **_around(folder, instance.removesuffix(SUFFIX))}
     changed = next((one for one, data in expected.items() if _content(folder, one, found) != data), None)

@@ -131,7 +131,7 @@ class _Blocks:
     activation: dense.Activation
 
     def layer(self, number: int) -> dense.NetworkLayer:
-        """Return a layer."""
+        """Return the layer of a number, from 0: its attention and its MLP."""
         names, width, hidden = self.names, self.width, 4 * self.width
         start = names.layer.format(number)
         if len(names.joint) == 1:

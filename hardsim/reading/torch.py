@@ -53,7 +53,7 @@ SAID = (
 ADVICE = {
     "embedding_scale": 'Write "embedding_scale": 1 where the model takes the embedding as it is, "sqrt(d)" where it '
     "multiplies it by math.sqrt(d), as PyTorch's tutorial on nn.Transformer does, or the number.",
-    "nhead": 'Write the number of heads of each layer, such as "nhead": 4.',
+    "nhead": 'Write the number of heads of each layer into config.json, such as "nhead": 4.',
     "causal": 'Write "causal": true where the encoder runs under a causal mask, else "causal": false.',
     "activation": 'Write the activation of the layers, such as "activation": "relu", PyTorch\'s default.',
     "norm_first": 'Write "norm_first": false where norms stand after the sums, PyTorch\'s default, else true.',

@@ -385,7 +385,7 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
         ("alphabet", " ".join(report.alphabet)),
         ("outputs", " ".join(report.outputs)),
         ("reads", report.reads),
-        ("longest", room and f"words of {room}: then the positions end"),
+        ("longest", room and f"words of {room}: its table of positions ends there"),
         *((fact.what, fact.read) for fact in report.facts),
     ]
     screen.head(report.input, lines, width=12)

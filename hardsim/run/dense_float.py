@@ -289,8 +289,8 @@ class LinearMap:
         return length * self.stretch + size * self._share + self._base
 
     def columns(self, length: Floats, size: Floats) -> Floats:
-        """Return the radii of all coordinates, for vectors of length at most `size` with errors of length at most
-        `length`."""
+        """Return the radii of all coordinates of the output, for input vectors of norm at most `size` with errors of
+        norm at most `length`."""
         found = length * self.column
         found += size * self._own
         found += self.base

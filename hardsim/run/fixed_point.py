@@ -90,8 +90,8 @@ def carried(sums: Floats) -> Floats:
 
 
 def kept(products: Floats, count: int) -> Floats:
-    """Return `count` digits of a product of numbers from its carried sums, whose first one stands for 2^40: each number
-    is off by at most 0.51 in its last place."""
+    """Round products to `count` digits. `products` are their digits after carrying, the most significant first: the
+    first one stands for 2^40, and must be 0. Each result is off by at most 0.51 in its last place."""
     first = products[0]
     found = products[1 : count + 1]
     # A digit that is lost in front makes the number too large.

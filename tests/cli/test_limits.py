@@ -81,7 +81,7 @@ def test_a_model_is_not_measured_on_more_words_than_there_is_room_for(
     hardsim: Any, command: str, options: tuple[str, ...]
 ) -> None:
     outcome = hardsim(command, formulas_directory() / "flipflop.ahat.json", *options)
-    outcome.refused("symbols, the most that is measured at once")
+    outcome.refused("symbols in all: no run keeps more")
 
 
 @pytest.mark.sweep(every=2)

@@ -53,7 +53,7 @@ class Quantity(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the quantity as a coordinate of a linear form."""
+        """The variable that stands for this quantity in a linear form."""
         return " ".join(self)
 
 

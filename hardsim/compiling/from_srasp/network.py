@@ -295,7 +295,8 @@ class Builder:
         return Affine.coordinate(out)
 
     def hidden(self, name: str, parts: Iterable[tuple[Rational, Affine]], clip: bool = False) -> Affine:
-        """Add hidden units (relus, or clips) and return the coordinate that holds the sum of weight times unit."""
+        """Add a hidden unit, a relu or with `clip` a clip, for each pair of a weight and a form; return the coordinate
+        that holds the sum of weight times unit."""
         needed = tuple(parts), clip
         if needed not in self._units:
             number = self.time(*(form for _, form in needed[0])) // 2 + 1

@@ -86,7 +86,7 @@ def compared(automaton: Automaton, reader: LanguageReader) -> LanguageComparison
             moves = reader.moves(memory, other)
             left -= len(moves)
             if left < 0:
-                raise NotCompared(f"there are more than {MOST_MOVES:,} moves from a state and a memory")
+                raise NotCompared(f"the comparison needs more than {MOST_MOVES:,} steps")
             for move in moves:
                 for after in search.following(state, own, known, move):
                     if after is None:

@@ -139,7 +139,8 @@ class _Removal:
         return self.diagrams.combined(lambda value: not value, truth) if lit.negated else truth
 
     def transitions(self) -> Transitions:
-        """Remove all tracks, and return the automaton over symbols that is left."""
+        """Remove the tracks of all operators (their truth at each position), and return the transitions of what is
+        left: an automaton over symbols."""
         for number in reversed(self.timed):
             self.remove(number)
         return self.rows

@@ -75,7 +75,7 @@ class ClassWitness(Record):
         else:
             word = _joined(self.u, "x_1 ... x_m", self.z)
             exponent, word = "m", f"{word}, where each x_i is {v} or {w},"
-            counted = f"the number of {v} among the x_i"
+            counted = f"the number of positions i with {v} as x_i"
         rule = f"{word} is in the language if and only if {counted} modulo {self.period} is {rests}"
         return f"{rule}, for every {exponent} >= {self.least}"
 

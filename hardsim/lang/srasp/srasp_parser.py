@@ -590,7 +590,7 @@ class ProgramScope(Cited):
         name = f"Q_{raw.text}" if raw.kind == "symbol" else raw.text
         index = raw.args[0].text if raw.called and raw.args[0].kind == "word" and not raw.args[0].called else ""
         if raw.called and len(raw.args) != 1:
-            message = f"{name} is a vector, with {len(raw.args)} arguments here"
+            message = f"{name} is a vector: it takes one argument, not {len(raw.args)}"
             raise self.error(raw.whole, message, f"one argument, as in {name}(i)")
         if raw.called and index not in ("i", "j"):
             hint = "to read another position use attention: its score selects the position, its value is read there"

@@ -172,7 +172,7 @@ class _Decision:
         may = [self.place[name] for name in self.among if name in allowed]
         others = [self.place[name] for name in self.among if name not in allowed]
         if not may:
-            raise NotProved("no output that takes part in the argmax is a right answer after some prefix")
+            raise NotProved("after some prefix every right answer is an output that the argmax leaves out")
         return Requirement(tuple(tuple((one, other) for other in others) for one in may)) if others else None
 
     def of_lines(self, names: Sequence[str | None], truths: Sequence[bool]) -> Requirement | None:

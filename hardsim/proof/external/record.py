@@ -335,7 +335,7 @@ class _Recorder:
                 break
         if count > MANY or not self._runs(cell):
             shown = "" if group.symbol < 0 else f" that end in {self.prover.network.symbols[group.symbol]}"
-            raise NotProved(f"prefixes of {group.length} symbols{shown} do not close with room for rounding")
+            raise NotProved(f"after {group.length} symbols{shown} the bounds leave no margin for rounding errors")
         group.tree = {"words": True}
         self._finished(group)
 

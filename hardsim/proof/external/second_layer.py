@@ -215,8 +215,9 @@ class HeadEntry:
         return self.finished([part(y) for part in (self.q, self.k, self.v)], kept, places)
 
     def finished(self, parts: list[AffineForm], kept: Integers | None, places: Integers) -> HeadForms:
-        """Return the enclosures of queries, keys and values from what their linear maps make of vectors at some
-        positions, with some coordinates of z."""
+        """Return the enclosures of queries, keys and values of vectors at the positions `places`, with the coordinates
+        `kept` of z (None: all). `parts` are the vectors after the linear maps; norms, biases of positions and rotations
+        follow here."""
         parts = list(parts)
         for number, norm in enumerate(self.norms):
             if self.beside:

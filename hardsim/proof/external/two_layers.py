@@ -291,7 +291,7 @@ class TwoLayers:
         self.setup = passes * max(1, len(self.first.bases))
         """The work on the boxes of all classes, roughly the number of products."""
         if self.setup > MOST_SETUP:
-            raise NotProved(f"the boxes of {self.classes:,} classes of prefixes are too much work")
+            raise NotProved(f"enclosing the vectors of {self.classes:,} classes of prefixes would take too long")
         room = ROOM // max(1, self.classes * self.coordinates * self._numbers)
         if room < 1:
             raise NotProved(f"there is no room for the keys and values of {self.classes:,} classes of prefixes")
@@ -314,7 +314,9 @@ class TwoLayers:
         """Return the classes of positions with ranges over cells. Raises NotProved if that is too much work."""
         each = sum(self._functions) * (3 if len(self.first.bases) > 1 else 1) * self.most
         if self.setup * each / max(1, self.coordinates) > MOST_NARROWED:
-            raise NotProved(f"the ranges over the cells of {self.classes:,} classes are too much work")
+            raise NotProved(
+                f"bounding the functions on the cells of {self.classes:,} classes of prefixes would take too long"
+            )
         points = BoxCells(positions.boxes.of, positions.boxes.middles, positions.boxes.radii * 1e-3)
         parts = [
             self.entry(self.first.stream(positions.classes, some), self.kept, self._places(positions, some))
@@ -435,7 +437,7 @@ class TwoLayers:
         return self.first.divided(boxes, lambda cells: self._width(positions, cells), score, self.most)
 
     def forms(self, positions: PositionClasses, cells: BoxCells) -> list[HeadForms]:
-        """Return the queries, keys and values over cells, by head."""
+        """Return for each head of layer 2 the enclosures of queries, keys and values in each cell."""
         parts = [self.enclosed(positions, some)[1] for some in self.batches(cells)]
         if not parts:
             return [one.at(np.zeros(0, dtype=np.int64)) for one in self.fixed]

@@ -291,7 +291,7 @@ class Truths:
         values = {value for *_, value in table}
         constant = next(iter(values)) if len(values) == 1 else None
         if not equal and constant is None:
-            raise NotProved(f"{self.name(place)} is not known to be the truth of a part of the formula")
+            raise NotProved(f"coordinate {self.name(place)} was not shown to be the truth of any part of the formula")
         # Of equal nodes the first stands for all; for a constant, the node "true".
         first = equal[0] if constant is None else Lit(self.true, not constant)
         for lit in equal:

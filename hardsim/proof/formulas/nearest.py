@@ -274,7 +274,7 @@ class _Sums:
         return _Sums(self.wrong.plus(position.pick(sides.wrong)), right)
 
     def below(self, win: Array) -> Running:
-        """Return the right weights plus the weight of a winner with logit `win`."""
+        """Return the running sum of right weights, with the weight of a winner of logit `win` added."""
         return Running(win, np.ones(win.shape)) if self.right is None else self.right.plus(win)
 
     def at(self, rows: slice | Numbers) -> _Sums:

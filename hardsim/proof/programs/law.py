@@ -247,7 +247,7 @@ class _Derivation:
         self._extents: dict[tuple[int, Value, Value | None], tuple[Value, ...]] = {}
 
     def law(self) -> Law:
-        """Return the facts, derived layer by layer."""
+        """Return what is known of every coordinate and head on every word, derived layer by layer."""
         columns = entering = self._input()
         types = input_types(self.program, self.world, columns)
         layers: list[LayerLaw] = []

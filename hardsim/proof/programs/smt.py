@@ -499,7 +499,7 @@ class ReadQueries:
         yield from self.query("count", f"{count} positions are visible", wrong)
 
     def mean(self, read: NumberSpan, keys: Sequence[Place], values: dict[int, list[Part]]) -> Iterator[Query]:
-        """Yield queries about the mean of all visible values, from their sum."""
+        """Yield queries that bound the mean of the visible values: their sum divided by their number."""
         yield from self.counted(keys)
         count = self.facts.world.count(self.place, self.plan.mask)
         spans = {order: plain_sum([(span, c) for c, span in parts]) for order, parts in values.items()}
@@ -591,7 +591,8 @@ class ErrorQueries:
         return self.writer.model.coordinates[k]
 
     def constant(self, about: str, kind: str, claim: str, wrong: Sequence[str]) -> Iterator[Query]:
-        """Yield a query about numbers alone."""
+        """Yield a query without variables, that one of the conditions `wrong` on constants holds; none if there are no
+        conditions."""
         if wrong:
             yield Query(about, kind, claim, (f"(assert {either(dict.fromkeys(wrong))})",))
 

@@ -390,7 +390,7 @@ class TypedRows:
         self.queries = self._joint([form for form, _ in head.score], query.order)
         self.keys = {order: self._keys([form for _, form in head.score], order) for order in self.seen}
         if len(self.queries) * sum(map(len, self.keys.values())) > MOST_SCORES:
-            raise NotProved("its queries and keys have too many types")
+            raise NotProved("too many different query and key vectors are possible")
 
     def _joint(self, forms: Sequence[Affine], order: int) -> Types:
         found = self.types.joint(forms, order)
@@ -398,7 +398,8 @@ class TypedRows:
             name = next(
                 (name for form in forms for name, _ in form.terms if self.types.tables[name][order] is None), None
             )
-            raise NotProved("it has too many types" if name is None else f"no type of {name} is known")
+            many = "it can have too many different values"
+            raise NotProved(many if name is None else f"the values of {name} are not known")
         return found
 
     def _keys(self, forms: Sequence[Affine], order: int) -> Types:

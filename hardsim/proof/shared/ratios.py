@@ -153,7 +153,7 @@ class Ratio:
 
     @property
     def denominator(self) -> Ratio:
-        """Divisor, as a quotient."""
+        """The denominator, as a polynomial over 1."""
         return Ratio(self.bottom, _constant(1))
 
     def common_multiple(self, other: Ratio) -> Ratio:

@@ -25,7 +25,7 @@ Head: TypeAlias = tuple[Dense, Dense | None, Tokens, Readout]
 
 @dataclass(frozen=True)
 class CausalBody:
-    """The body of a network: the fields of `Network` that it defines, and what a language model puts upon it."""
+    """The body of a network: the fields of `Network` that it defines, and the parts of a language model around them."""
 
     embedding: Dense
     layers: tuple[NetworkLayer, ...]

@@ -51,7 +51,7 @@ class Reading:
         numbers = {name: number for number, name in enumerate(self.outputs)}
         may = [numbers[name] for name in self.among if name in names]
         others = [numbers[name] for name in self.among if name not in names]
-        require(may, f"{place}: after some prefix no output that takes part in the argmax is right")
+        require(may, f"{place}: after some prefix every right answer is an output that the argmax leaves out")
         return frozenset(frozenset((one, other) for other in others) for one in may) if others else None
 
     def above(self, truths: dict[str, bool]) -> Rows | None:

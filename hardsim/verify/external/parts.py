@@ -100,7 +100,7 @@ class RotaryData:
         return self.known[place]
 
     def turned(self, mid: Sequence[float], off: Sequence[float], place: int) -> tuple[list[float], list[float]]:
-        """Return a vector between bounds turned by its place."""
+        """Return bounds of a vector rotated as at the position `place`: midpoints, and how far each may be off."""
         near, bounds = [*mid], [*off]
         for (a, b), (c, s) in zip(self.pairs, self.at(place), strict=True):
             x, y, e, f = mid[a], mid[b], off[a], off[b]

@@ -347,7 +347,7 @@ def test_witnesses_are_short_and_read_well() -> None:
         "has only symbols of the repeated word",
         ("(aa)*b", SF): "a^k b is in the language if and only if k modulo 2 is 0, for every k >= 1",
         ("(b*ab*ab*a)*b*", QA): "x_1 ... x_m, where each x_i is a or b, is in the language if and only if the number "
-        "of a among the x_i modulo 3 is 0, for every m >= 1",
+        "of positions i with a as x_i modulo 3 is 0, for every m >= 1",
     }  # fmt: skip
     assert {key: witness(key[0], "ab", key[1]).text for key in said} == said
 

@@ -69,7 +69,7 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "  formula: x.ltl\n  ^^^^^^^\n"
             "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
             "language: accept: source: plus: dot:\n"
-            "  accepted words are a line language: FORMULA, or language: @FILE.ltl",
+            "  write accepted words as a line `language: FORMULA` or `language: @FILE.ltl`",
         ),
         (
             "at = each\noutput x: a\n",

@@ -138,7 +138,7 @@ def test_few_prefixes_are_run_where_the_box_stays_open(monkeypatch: pytest.Monke
     assert any(group.tree == {"words": True} for group in record.groups)
     require_true(network, record, demands)
     monkeypatch.setattr("hardsim.proof.external.record.MANY", 0)
-    with pytest.raises(NotProved, match="do not close with room for rounding"):
+    with pytest.raises(NotProved, match="leave no margin for rounding errors"):
         written(levelled(network, oracle, 0.001), oracle)
 
 
@@ -148,5 +148,5 @@ def test_a_margin_that_rounding_could_hide_is_not_written() -> None:
     level = levelled(network, oracle, 0.0).readout.level
     found = replace(network, readout=replace(network.readout, level=level - Fraction(1, 10**13)))
     assert prove_external(found, oracle, 5).proved == 5
-    with pytest.raises(NotProved, match="room for rounding"):
+    with pytest.raises(NotProved, match="no margin for rounding errors"):
         noted(found, demands_of(oracle, found, 5))
