@@ -83,6 +83,11 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def asked_to_end() -> bool:
+    """Return True if a request to end waits for a place where KeyboardInterrupt may be raised."""
+    return _State.waiting
+
+
 def settle_signals() -> None:
     """Drop all further requests to end: no work is left that could be given up."""
     # As if it had been raised already: it is raised once only.

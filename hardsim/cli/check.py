@@ -31,6 +31,8 @@ from hardsim.targets.subject import Subject
 
 LONG_WORD = 4_096
 """Number of symbols from which a single word may take long."""
+COMPILED = (".ltl", ".srasp", ".cr", ".ahat.json")
+"""Suffixes of files whose content cannot make them external networks."""
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
 
@@ -44,12 +46,7 @@ def command(request: Request) -> None:
         if (request.against is not None or request.data) and not given:
             return  # the error has been reported
         compiled = [one.name for one in given if not one.is_network]
-        if request.against is not None and compiled:
-            message = (
-                f"a proof about {compiled[0]} says nothing of {request.against}, so no verdict of it with --against is "
-                "PROVED"
-            )
-            _require_proofs(request, message)
+        _require_proof_of_itself(request, compiled)
         require_placed(request, given)
         kept = _checkpoint(current)
         if kept is not None:
@@ -86,8 +83,16 @@ def require_options(request: Request) -> None:
     require_one_choice(request)
     if request.data or request.draws is not None:
         _require_proofs(request, "only the given words are run, so no verdict is PROVED")
+    _require_proof_of_itself(request, [name for name in request.files or [] if name.endswith(COMPILED)])
     need(request.backend, request.scheduler)
     check_source(request)
+
+
+def _require_proof_of_itself(request: Request, compiled: Sequence[str]) -> None:
+    """Refuse --require proved with --against for files that are compiled. Raises InputError, naming one."""
+    if request.against is not None and compiled:
+        message = f"a proof about {compiled[0]} says nothing of {request.against}"
+        _require_proofs(request, f"{message}, so no verdict of it with --against is PROVED")
 
 
 def _require_proofs(request: Request, message: str) -> None:

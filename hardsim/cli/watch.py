@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from hardsim.campaign.interrupts import uninterrupted
+from hardsim.campaign.interrupts import asked_to_end, uninterrupted
 from hardsim.cli import activity
 from hardsim.cli.check import require_options
 from hardsim.cli.session import require_one_output
@@ -246,7 +246,13 @@ class CheckRuns:
         for place in self._outputs:
             place.touch()
         given = self._steps[step][1], *map(str, self._outputs)
-        self._process = self._processes.start(run_check, *given, daemon=False)
+        try:
+            self._process = self._processes.start(run_check, *given, daemon=False)
+        except OSError:
+            # A signal for all these processes ends those of checks first: that is no failure.
+            if asked_to_end():
+                raise KeyboardInterrupt from None
+            raise
 
     def _end(self, process: BaseProcess) -> None:
         """Show the step that has ended, and begin the next one, unless a single file is wrong already."""

@@ -354,16 +354,23 @@ const read = async () => {
   const network = suffix() !== "re";
   for (const name of NETWORKS) parts[name].hidden = !network;
   if (failed) {
-    for (const name of ["check", "words", "classify"]) clear(name);
-    return;
+    clear("check");
+    // The text may be right, and only its network not: words and classes need none.
+    const chosen = byId("regime").value || byId("beta").value;
+    const plain = chosen && network ? await ask("show", { regime: "", beta: "" }) : found;
+    if (!plain) return;
+    if (plain.code !== 0) {
+      for (const name of ["words", "classify"]) clear(name);
+      return;
+    }
   }
   const quick = [
-    ...(network ? [answer("check", drawCheck)] : []),
+    ...(network && !failed ? [answer("check", drawCheck)] : []),
     answer("words", drawWords, { max_n: Math.min(LISTED, Math.round(Number(byId("max_n").value)) || 0) }),
   ];
   await Promise.all(quick);
   await answer("classify", drawClasses);
-  if (network && wordField.value) await trace(wordField.value, false);
+  if (network && !failed && wordField.value) await trace(wordField.value, false);
 };
 
 let timer = 0;

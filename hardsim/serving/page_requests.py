@@ -107,8 +107,9 @@ class PageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if "max_n" in options:
             found += ["--max-n", str(self.max_n)]
         if "network" in options and self.suffix != "re":  # an expression has no network
-            # One argument with its value, so that no value is read as an option.
-            found += [f"--regime={self.regime}"] * bool(self.regime) + [f"--beta={self.beta}"] * bool(self.beta)
+            # One argument with its value, so that no value is read as an option. The least beta is sought, not given.
+            found += [f"--regime={self.regime}"] * bool(self.regime)
+            found += [f"--beta={self.beta}"] * bool(self.beta and not critical)
         found += [f"--plot={picture}" for picture in self.pictures]
         found += added
         # After `--` even a word that begins with a dash is a word. But a dash alone would read standard input, and one

@@ -310,9 +310,28 @@ def test_a_check_that_is_ended_ends_nothing_else(tmp_path: Path, end: tuple[Any,
     assert view.outputs == [CheckOutput(1, code, "", message), CheckOutput(2, code, "", message)]
 
 
+@pytest.mark.parametrize(("asked", "raised"), [(True, KeyboardInterrupt), (False, OSError)])
+def test_a_signal_for_all_processes_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool, raised: type[BaseException]
+) -> None:
+    """It may end the process from which checks are forked before the one that asks for them."""
+
+    class Ended(ForkedProcesses):
+        def start(self, run: Callable[..., object], *given: object, daemon: bool) -> BaseProcess:
+            raise OSError
+
+    path = written(tmp_path / "x.ltl", RIGHT)
+    monkeypatch.setattr(watch, "asked_to_end", lambda: asked)
+    files = watch.WatchedFiles(Request(files=[str(path)]))
+    checks = watch.CheckRuns(files, [("", ["check", str(path)])], Shown(), Ended(()))
+    with closing(checks), pytest.raises(raised):
+        checks.look(True)
+
+
 WRONG_OPTIONS = (
     ("--require", "x"), ("--distribution", "uniform"), ("--scheduler", "x"), ("--backend", "x"), ("--beta", "0"),
     ("--alphabet", "a", "--props", "p"), ("--json", "-", "--format", "text"), ("--data", "x.tsv", "--against", "x.ltl"),
+    ("--require", "proved", "--against", "x.ltl"),
 )  # fmt: skip
 
 

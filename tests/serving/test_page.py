@@ -136,6 +136,13 @@ class TestPage:
         assert tab.run("document.querySelector('#trace .messages').hidden")
         assert tab.run("document.querySelector('#trace button:nth-of-type(2)').disabled")
 
+    def test_a_text_without_a_network_in_this_regime_has_words_and_classes(self, tab: Tab, server: Server) -> None:
+        tab.open(f"{server.url}#suffix=ltl&max_n=3&regime=rounded&text=alphabet%3A+a+b+c%0Aa+S+b")
+        tab.wait("document.querySelector('#classify td')")
+        assert "regime 'rounded' has no construction" in texts(tab, "#errors")[0]
+        assert texts(tab, "#words h3") == ["18 accepted", "21 rejected"]  # 1 + 4 + 13 of 3 + 9 + 27
+        assert texts(tab, "#check .verdict") == []
+
     def test_a_regular_expression_has_words_and_classes_alone(self, tab: Tab, server: Server) -> None:
         tab.open(f"{server.url}#suffix=re&word=ab&text=alphabet%3A+a+b%0A%28a%7Cb%29*a")
         tab.wait(f"document.querySelector('#classify td') && {QUIET}")

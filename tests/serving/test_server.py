@@ -366,7 +366,7 @@ def test_a_question_shows_its_command() -> None:
     assert command(action="trace", word="a b") == "hardsim trace typed.ltl --plot=maps.svg -- 'a b'"
     # A dash alone reads standard input; a space before a word has no meaning.
     assert command(action="trace", word="-") == "hardsim trace typed.ltl --plot=maps.svg -- ' -'"
-    assert command(action="critical", beta="7/2") == "hardsim bound typed.ltl --critical --max-n 6 --beta=7/2"
+    assert command(action="critical", beta="7/2") == "hardsim bound typed.ltl --critical --max-n 6"
     assert command(action="words", suffix="cr", regime="none") == "hardsim words typed.cr --max-n 6"
 
 
