@@ -168,7 +168,7 @@ def _norm_reach(current: Session, epsilon: Fraction) -> None:
             lines = [
                 ("epsilon", short(result.epsilon)),
                 ("proved to", right),
-                ("first wrong", tried if word is None else f"{word} (length {len(result.word or ())})"),
+                ("wrong", tried if word is None else f"{word} (length {len(result.word or ())}, the shortest found)"),
             ]
             screen.head(named(result.input, result.model.regime), lines, width=13)
 

@@ -1,8 +1,9 @@
-"""The reach of the epsilon of layer norms (`--norm-epsilon`): a proved length, and the first wrong word found.
+"""The reach of the epsilon of layer norms (`--norm-epsilon`): a proved length, and the shortest wrong word found.
 
 With an epsilon above 0 a network of regime `layer-norm` is a Lipschitz function, so that it is wrong on some long words
-if it nests comparisons. The proof is that of `proof.formulas.normed`. The search runs words of few runs of symbols in
-float64, and those that look wrong in ball arithmetic: only what balls decide is reported.
+if it nests comparisons. The proof is that of `proof.formulas.normed`. The search runs words in float64, and those that
+look wrong in ball arithmetic: only what balls decide is reported. It tries every word of short lengths; of longer ones
+words of few runs of symbols, and random ones. So shorter words than the one that is reported may be wrong, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,9 @@ length that are run in balls."""
 UNUSED = (criticals.UNUSED[0], "the reach of an epsilon has a proof and a search of its own")
 """Options that do not apply, and the reason."""
 SYMBOLS = 3
-"""Most symbols, the first of the alphabet, of which words are made."""
+"""Most symbols, the first of the alphabet, of which words with few runs are made."""
+EVERY, RANDOM = 1_024, 256
+"""The greatest number of words of a length that are all tried, and the number of random words of other lengths."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,7 +55,7 @@ class NormReach(Record):
     proved_to: Natural | None
     """Every word of at most this many symbols is right, which is proved; null: every word of every length is."""
     word: Word | None
-    """The first wrong word that was found; null: none was found, or none was sought since every length is proved."""
+    """The shortest wrong word that was found; null: none was found, or none was sought since every length is proved."""
     tried_to: Natural
     """Length of the longest words that were tried; 0: none were."""
 
@@ -64,7 +67,7 @@ class NormReach(Record):
         right = f"epsilon {self.epsilon}: every word up to length {self.proved_to} is right (proved)"
         if self.word is None:
             return f"{right}; no wrong word was found up to length {self.tried_to}"
-        return f"{right}; the first wrong word found has length {len(self.word)}"
+        return f"{right}; the shortest wrong word found has length {len(self.word)}"
 
 
 def norm_reach(subject: Subject, epsilon: Fraction, report: Callable[[int, int], None] | None = None) -> NormReach:
@@ -97,11 +100,17 @@ def _wrong(
     model: Transformer, subject: Subject, first: int, last: int, report: Callable[[int, int], None] | None
 ) -> Word | None:
     """Return the first word that balls show to be wrong, among those of these lengths that float64 takes for wrong."""
+    symbols = tuple(subject.alphabet)
     floats, balls = _Floats(model), SoftModel(model, "ball", rounds=False)
     for n in range(first, last + 1):
         if report is not None:
             report(n, last)
-        words = list(dict.fromkeys(_words(tuple(subject.alphabet)[:SYMBOLS], n)))
+        every = len(symbols) ** n <= EVERY
+        words = list(
+            product(symbols, repeat=n)
+            if every
+            else dict.fromkeys((*_words(symbols[:SYMBOLS], n), *_random(symbols, n)))
+        )
         expected = [bool(answer) for answer in subject.answers(words) or ()]
         outputs = floats.outputs(words).tolist()
         doubtful = [k for k, value in enumerate(outputs) if (value > 0) is not expected[k]]
@@ -126,6 +135,13 @@ def _words(symbols: Sequence[str], n: int) -> Iterator[Word]:
                 if 0 < q < n - p:
                     yield (a,) * p + (b,) * q + (a,) * (n - p - q)
         yield from (((a, b) * n)[:n], ((a, b) * n)[1 : n + 1])
+
+
+def _random(symbols: Sequence[str], n: int) -> Iterator[Word]:
+    """Yield random words of length n, in each of which symbols have shares of their own."""
+    rng = np.random.default_rng(n)
+    for shares in rng.dirichlet(np.ones(len(symbols)), RANDOM):
+        yield tuple(symbols[k] for k in rng.choice(len(symbols), n, p=shares).tolist())
 
 
 class _Floats:

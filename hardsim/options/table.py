@@ -363,8 +363,8 @@ class Request:
         Report how small beta may be. For all words of a length, and for every length; for programs with --tau, length
         by length.""")
     norm_epsilon: Fraction | None = console("--norm-epsilon E", also="bound", kind=kinds.EPSILON)("""
-        Report how far norms of epsilon E are right. For regime layer-norm: a proved length, and the first wrong word
-        that a search finds.""")
+        Report how far norms of epsilon E are right. For regime layer-norm: a proved length, and the shortest
+        wrong word that a search finds.""")
     require: str | None = console("--require proved|certified", brief="check")("Exit with code 3 for a weaker verdict.")
     tables: bool | None = console("--tables/--no-tables", default=None, also="check prove bound classify")(
         "Print the tables, such as the rows for lengths and heads (default: for a single input)."

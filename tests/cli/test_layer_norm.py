@@ -102,7 +102,7 @@ def test_the_reach_of_an_epsilon(hardsim: Cli) -> None:
     hardsim(*given, "--critical").refused("so --norm-epsilon does not apply")
     hardsim(*given[:-1], "5e1").refused("such as 1/4 or 0.01")
     assert "proved to" in found
-    assert "first wrong" in found
+    assert "the shortest found" in found
     result = hardsim(*given, "--regime", "layer-norm", "--json", "-").result
     assert result["proved_to"] < len(result["word"]) <= result["tried_to"]
 

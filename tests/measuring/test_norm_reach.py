@@ -50,6 +50,21 @@ def test_a_wrong_word_is_wrong_and_longer_than_the_proved_length() -> None:
     assert (balls.run(found.word, lambda trace: True).output > 0) is not NESTED.truth(found.word)[-1]
 
 
+@pytest.mark.parametrize("text", ["#L[#L[a] > #L[b]] >= 3", "b & #[#L[a] > 3] >= 2"])
+def test_no_shorter_word_is_wrong_where_every_word_is_tried(text: str) -> None:
+    target, epsilon = target_of(text), Fraction(1, 1000)
+    balls = SoftModel(with_epsilon(target, epsilon), "ball", rounds=False)
+
+    def wrong(n: int) -> bool:
+        words = list(product("ab", repeat=n))
+        outputs = [balls.run(word, lambda trace: True).output > 0 for word in words]
+        return outputs != [bool(answer) for answer in target.answers(words) or ()]
+
+    found = norm_reach(target, epsilon).word
+    assert found is not None
+    assert len(found) == next(n for n in range(1, 9) if wrong(n))
+
+
 def test_a_formula_without_nested_counts_is_right_at_every_length() -> None:
     found = norm_reach(target_of("#L[a] - #L[b] >= 0"), Fraction(1, 10))
     assert (found.proved_to, found.word, found.tried_to) == (None, None, 0)
