@@ -102,9 +102,7 @@ def names_by_id(ids: Mapping[str, Any], where: str, gaps: bool = False) -> tuple
             return tuple(known.get(number, UNNAMED.format(number)) for number in range(ids[tokens[-1]] + 1))
     wrong = [token for expected, token in enumerate(tokens) if ids[token] != expected]
     if wrong or not tokens:
-        message = (
-            f"{wrong[0]!r} has the id {ids[wrong[0]]}, where {tokens.index(wrong[0])} is next" if wrong else "empty"
-        )
+        message = f"{wrong[0]!r} has the id {ids[wrong[0]]}, not {tokens.index(wrong[0])}" if wrong else "empty"
         raise InputError(f"{where}: {message}", "The ids of tokens must be 0, 1, 2 and so on, each once.")
     return tuple(tokens)
 

@@ -62,7 +62,7 @@ def require_exported(stored: Stored, target: Subject | External) -> None:
         raise InputError(message, AGAIN)
     for name in sorted(made.arrays.keys() | stored.tensors.keys()):
         if name not in made.arrays or name not in stored.tensors:
-            what = "is missing" if name in made.arrays else "is not one of the exact network"
+            what = "is missing" if name in made.arrays else "is not a tensor of the exact network"
             raise InputError(f"{where}: the tensor {name!r} {what}", AGAIN)
         one, other = made.arrays[name], stored.tensors[name]
         if other.dtype != np.float64 or one.shape != other.shape:

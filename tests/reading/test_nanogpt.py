@@ -223,7 +223,7 @@ def test_meta_names_the_tokens(tmp_path: Path) -> None:
         (b"}]Ns.", "it is damaged"),
         (pickle.dumps([1]), "neither stoi nor itos"),
         (meta(stoi={"a": 0}, itos={0: "b"}), "stoi and itos name other tokens"),
-        (meta(stoi={"a": 1}), "where 0 is next"),
+        (meta(stoi={"a": 1}), "not 0"),
         (meta(itos={0: "a", 1: "a"}), "itos names two ids alike"),
         (meta(stoi={1: 0}), "neither stoi nor itos"),
     ],

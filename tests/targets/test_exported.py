@@ -209,7 +209,7 @@ TENSORS = [
     (setting("embedding", lambda old: old.reshape(-1)), "and the exact network has float64 of shape"),
     (setting("embedding", lambda old: old * np.nan), "'embedding' has nan at [0, 0]"),
     (lambda tensors: tensors.pop("unembedding"), "'unembedding' is missing"),
-    (setting("extra", lambda _: 0), "'extra' is not one of the exact network"),
+    (setting("extra", lambda _: 0), "'extra' is not a tensor of the exact network"),
 ]
 
 

@@ -191,7 +191,7 @@ def _product(
         for pair in diagrams.values(row):
             if pair not in numbers:
                 if len(numbers) == MAX_STATES:
-                    raise AutomatonTooLarge(f"over {len(numbers):,} states on the way")
+                    raise AutomatonTooLarge(f"over {len(numbers):,} states before it is minimised")
                 numbers[pair] = len(numbers)
                 order.append(pair)
         rows.append(row)
@@ -222,7 +222,9 @@ class _Beside:
                 if target not in numbers:
                     held += len(target)
                     if len(numbers) == MAX_STATES or held > MOST_HELD:
-                        raise AutomatonTooLarge(f"over {len(numbers):,} states on the way, of {held:,} pairs")
+                        raise AutomatonTooLarge(
+                            f"over {len(numbers):,} states before it is minimised, of {held:,} pairs"
+                        )
                     numbers[target] = len(numbers)
                     order.append(target)
             rows.append(row)

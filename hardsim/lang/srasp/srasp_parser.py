@@ -578,10 +578,9 @@ class ProgramScope(Cited):
 
     def _related(self, raw: Raw, relation: ast.Relation) -> ast.Expression:
         if len(raw.args) != relation.arity:
-            given = f"{len(raw.args)} argument{'' if len(raw.args) == 1 else 's'}"
             needed = f"{relation.arity} symbol{'' if relation.arity == 1 else 's'}"
             form = f"{relation.name}({', '.join(f'x{k + 1}(i)' for k in range(relation.arity))})"
-            raise self.error(raw.whole, f"{relation.name} is a relation of {needed}, with {given} here", form)
+            raise self.error(raw.whole, f"{relation.name} takes {needed} as arguments, not {len(raw.args)}", form)
         args = tuple([self.of(arg, Sort.SYMBOL) for arg in raw.args])
         return ast.Related(relation.name, args, span=raw.at)
 

@@ -148,7 +148,7 @@ def greatest_length(network: Network, longest: int | None) -> int:
     NotProved if there is none, or if float64 is not trusted here."""
     room = network.longest
     if room is None and longest is None:
-        raise NotProved("the network has no table of positions, so no greatest length: give one")
+        raise NotProved("the network reads words of every length: give a greatest length")
     most = min(one for one in (room, longest) if one is not None)
     if most < 0:
         raise NotProved("the table of positions has no room for words")

@@ -211,9 +211,9 @@ def test_what_has_no_automaton_is_named(text: str, message: str) -> None:
 def test_too_large_an_automaton_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tenth symbol from the end: 1,024 states."""
     monkeypatch.setattr(module, "MAX_STATES", 500)
-    with pytest.raises(NoAutomaton, match="would be too large: over 500 states on the way"):
+    with pytest.raises(NoAutomaton, match="would be too large: over 500 states before it is minimised"):
         states("Y[10] a")
-    with pytest.raises(NoAutomaton, match="would be too large: over 500 states on the way"):
+    with pytest.raises(NoAutomaton, match="would be too large: over 500 states before it is minimised"):
         states("F (a & X[9] last)", "alphabet: a b\nat: first")
     monkeypatch.setattr(module, "MAX_STATES", 10_000)
     monkeypatch.setattr(lettered, "MOST_ENTRIES", 1_000)
@@ -232,5 +232,5 @@ def test_too_large_a_conjunction_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     those of both are 3^4 and those before."""
     assert states("Y[3] a & Y[3] a", "alphabet: a b c") == 16
     monkeypatch.setattr(module, "MAX_STATES", 60)
-    with pytest.raises(NoAutomaton, match="would be too large: over 60 states on the way"):
+    with pytest.raises(NoAutomaton, match="would be too large: over 60 states before it is minimised"):
         states("Y[3] a | Y[3] b", "alphabet: a b c")
