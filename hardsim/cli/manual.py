@@ -519,8 +519,8 @@ word tried; the next temperature, with a word on which it is wrong; the largest 
 earlier head has failed); the bits of precision that settle every answer; and what a rounding feed-forward network would
 need instead (Lemma 27). Errors are at the theorem's temperature (for a formula: at the regime's temperature and --beta,
 or at --tau). A higher temperature may be right where a lower one is wrong, so every temperature of the grid below is
-tried; where there are more than --exhaustive words, words that are likely to fail are searched for. Then follow each
-head, and the growth with n beside the theorem's.
+tried; where there are more than --exhaustive words, words that are likely to fail are searched for at the last one that
+is right, and below it if that finds one. Then follow each head, and the growth with n beside the theorem's.
 
 --critical reports instead how small beta, the inverse-temperature constant of every head, may be for all words of each
 length, and for every length. The answer is a bracket of two ends: at the upper end all words are proved right (see

@@ -2,9 +2,10 @@
 
 Temperatures are factors of the schedule of the subject (1 for hard-attention models and programs, the regime's for
 formulas). A higher temperature may be right where a lower one is wrong, so every temperature of a grid is tried, from
-the theorem's upwards, until one is wrong. Where not all words of a length are tried, words are made adversarial: in the
-words with the least margin (distance of a rounded value from its threshold, or of the output from its own) symbols are
-changed, and the words with a smaller margin are kept.
+the theorem's upwards, until one is wrong. Where not all words of a length are tried, words are then made adversarial at
+the temperature before it: in the words with the least margin (distance of a rounded value from its threshold, or of the
+output from its own) symbols are changed, and the words with a smaller margin are kept. If that finds a wrong word, the
+same is done at the temperature before, and so on.
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ STEP, GRID = Fraction(5, 4), 48
 """The grid of temperatures: the first one times 5/4 to the powers 0 to GRID - 1."""
 EXPECTED_TRIES = 20
 """Number of temperatures that one length is expected to try before the first length is done."""
-KEPT, ROUNDS, TRIED = 4, 3, 12
-"""Number of words of least margin that are kept, of rounds of changes, and of changed words tried for each word
-kept."""
+KEPT, ROUNDS, IDLE, TRIED = 8, 8, 2, 8
+"""Number of words of least margin that are kept, greatest numbers of rounds of changes and of rounds in a row that find
+no smaller margin, and number of changed words tried for each word kept."""
 UNUSED = "dps", "a bound report finds the number of bits that settles every answer"
 """An option that does not apply to a bound report, and the reason."""
 UNUSED_FOR_GAPS = (
@@ -88,6 +89,8 @@ UNUSED_FOR_GAPS = (
     "score gaps depend on no temperature, and have a row each",
 )
 """Options that do not apply where only gaps are reported, and the reason."""
+CHANGES = (1, 1, 2, 3)
+"""Numbers of changes made to a word at once, one of which is drawn."""
 LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 
 
@@ -138,22 +141,38 @@ class Hunter:
         self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
 
     def search(self, start: Fraction) -> Crossing:
-        """Try the factor `start` and the grid above it, up to the first wrong word."""
-        right: Fraction | None = None
+        """Try the factor `start` and the grid above it on the given words, up to the first wrong one; then look for
+        other wrong words below it."""
+        factors = [start * STEP**power for power in range(GRID)]
+        wrong: Word | None = None
+        answered: list[bool] = []
         self.stuck = False
-        for factor in (start * STEP**power for power in range(GRID)):
-            word = self.wrong_word(factor)
+        for factor in factors:
+            wrong = self.wrong_word(factor, attack=False)
             self.tries += 1
             self._tried()
-            if word is not None:
-                return Crossing(right, factor, word)
-            # An unanswered word may be wrong: no later temperature counts as one up to which all are right.
-            right = right if self.stuck else factor
-        return Crossing(right, None, None)
+            if wrong is not None:
+                break
+            answered.append(not self.stuck)
+        place = len(answered)
+        # Words that are wrong at a lower temperature are near the words of least margin there. So words are changed at
+        # the last temperature without a wrong one, and at those below it only as long as that finds a wrong word.
+        while place and not self.whole:
+            self.stuck = not answered[place - 1]
+            found = self.wrong_word(factors[place - 1])
+            answered[place - 1] = not self.stuck
+            if found is None:
+                break
+            wrong, place = found, place - 1
+        # An unanswered word may be wrong: no later temperature counts as one up to which all are right.
+        known = answered[:place].index(False) if False in answered[:place] else place
+        right = factors[known - 1] if known else None
+        return Crossing(right, None if wrong is None else factors[place], wrong)
 
-    def wrong_word(self, factor: Fraction) -> Word | None:
-        """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found.
-        Set `stuck` if a word has no answer at this or an earlier temperature of the search."""
+    def wrong_word(self, factor: Fraction, attack: bool = True) -> Word | None:
+        """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found:
+        one of the words known, or with `attack` a changed one. Set `stuck` if a word has no answer at this or an
+        earlier temperature of the search."""
         schedule = self.make(factor)
         if self._soft is None:
             self._soft = SoftEngine(self.subject, assemble(self.program, schedule), self.program)
@@ -163,7 +182,7 @@ class Hunter:
         margins = self._margins(soft, self.words)
         if isinstance(margins, tuple):
             return margins
-        return None if self.whole else self._attack(soft, margins)
+        return self._attack(soft, margins) if attack and not self.whole else None
 
     def _attack(self, soft: SoftEngine, margins: list[tuple[float, Word]]) -> Word | None:
         """Change symbols of the words of least margin, and return a wrong word if one is found, else None.
@@ -171,9 +190,9 @@ class Hunter:
         The words of least margin join `words`, so that the next temperature starts from them.
         """
         known = {word for _, word in margins}
-        best = sorted(margins)[:KEPT]
+        best, idle = sorted(margins)[:KEPT], 0
         for _ in range(ROUNDS):
-            changed = [changed_once(word, self.subject.alphabet, self.rng) for _, word in best for _ in range(TRIED)]
+            changed = [self._changed(word) for _, word in best for _ in range(TRIED)]
             fresh = [word for word in dict.fromkeys(changed) if word not in known]
             known.update(fresh)
             missing = [word for word in fresh if word not in self.expected]
@@ -183,12 +202,19 @@ class Hunter:
                 self.words.append(found)
                 return found
             better = sorted([*best, *found])[:KEPT]
-            # No changed word has a smaller margin: the kept words are a local minimum.
-            if better == best:
+            # Where no changed word has a smaller margin, others are likely to have none, either.
+            idle = idle + 1 if better == best else 0
+            if idle == IDLE:
                 break
             best = better
         self.words.extend(word for _, word in best if word not in self.words)
         return None
+
+    def _changed(self, word: Word) -> Word:
+        """Return a word with one or more symbols changed."""
+        for _ in range(self.rng.choice(CHANGES)):
+            word = changed_once(word, self.subject.alphabet, self.rng)
+        return word
 
     def _margins(self, soft: SoftEngine, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
         """Return (margin, word) with the approximate margin for each word that softmax answers, or else the first word
@@ -544,7 +570,7 @@ class Reporter:
         if not self._moves(plan):
             return 0.0
         hunter = self._hunter(plan, dict(zip(shard.words, shard.known[1], strict=True)))
-        hunter.wrong_word(self._start(plan))
+        hunter.wrong_word(self._start(plan), attack=False)
         return monotonic() - started
 
     def _hunter(self, plan: LengthPlan, expected: Mapping[Word, Answer]) -> Hunter:

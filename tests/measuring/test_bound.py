@@ -83,6 +83,13 @@ def test_words_are_made_hard_where_not_all_are_tried(tmp_path: Path) -> None:
     assert hunter(subject, start, False).wrong_word(critical_below(4)) is None
 
 
+def test_changed_words_move_the_bracket_down(tmp_path: Path) -> None:
+    """The given word is right at every temperature; words with one a are not above the critical one."""
+    found = hunter(subject_of(tmp_path, some_a()), [tuple("aaaa")], False).search(Fraction(1, 7))
+    assert known(found.right) < critical(4) <= known(found.wrong) == known(found.right) * STEP
+    assert known(found.word).count("a") == 1
+
+
 def critical_below(n: int) -> Fraction:
     return Fraction(round(critical(n) * 999), 1000)
 
