@@ -58,12 +58,14 @@ def _names(values: Iterable[object]) -> list[str]:
 
 def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: int, message: str) -> None:
     """Write a document with one error, if one was asked for that overwrites none of the named files."""
+    place = STDOUT if values.get("format") == JSON else values.get("json")
+    if place is None:
+        return
     from hardsim.report.document import RANDOM, RESULTS, Document
     from hardsim.report.notices import Failure
     from hardsim.targets.paths import read_with  # imports every reader
 
-    place = STDOUT if values.get("format") == JSON else values.get("json")
-    if place is None or command not in RESULTS:
+    if command not in RESULTS:
         return
     seed = values.get("seed") if command in RANDOM else None
     with suppress(InputError), Sink(place, "--json") as sink:
