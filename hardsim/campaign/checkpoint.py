@@ -99,7 +99,7 @@ def _value(found: dict[str, Any]) -> Any:
 MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
 """The first bytes of a database, the mark of a database of hardsim (bytes 68 to 71), and the first bytes of a file of
 the first schema."""
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
 PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
 REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"

@@ -61,7 +61,7 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 
 MODEL = "regime beta tau weighting exponential rounding at single_head counting"
 TRIED = "max_n exhaustive samples seed"
-DECIDING = f"{TRIED} draws distribution data engine dps {MODEL} epsilon against dialect"
+DECIDING = f"{TRIED} draws distribution data engine dps soft_words {MODEL} epsilon against dialect"
 """The fields of a network's options, of the words that are tried, and of everything that decides the result of a
 check. A check can be resumed only with the same values of the last group."""
 COMPILED = "regime beta tau weighting exponential rounding single_head counting epsilon"

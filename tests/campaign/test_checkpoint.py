@@ -178,14 +178,14 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "9.9.9")
         refused(path, r"version of hardsim .* there, 9\.9\.9 here")
-    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 12)
-    refused(path, "schema_version 11 there, 12 here")
+    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 13)
+    refused(path, "schema_version 12 there, 13 here")
 
 
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    refused(path, "belongs to another request: schema_version 1 there, 11 here")
+    refused(path, "belongs to another request: schema_version 1 there, 12 here")
 
 
 def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:

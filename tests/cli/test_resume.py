@@ -92,6 +92,7 @@ def test_a_complete_file_gives_the_same_report_at_once(
         ("--exhaustive", "10"),
         ("--engine", "ball"),
         ("--dps", "90"),
+        ("--soft-words", "all"),
         ("--regime", "all"),
         ("--beta", "5"),
         ("--tau", "1/(3*n)"),
