@@ -1,7 +1,7 @@
 """Checks of the requirements of `structure`: a formula's network in a number format, for all words of a length at once.
 
 The logits of a head are computed for every position and local type as model.py groups them, each operation rounded
-once, or enclosed where a sum has several terms (`passes.Enclosed`). Let l* be the least logit of the position that
+once, or enclosed where a sum has several terms (`arithmetic.Enclosed`). Let l* be the least logit of the position that
 should win, over the types with its value, and l_j the largest of position j over the types with the other value that
 may be there: any type on the side that loses the tie, unselected types beyond. The requirements differ with the class
 of the query, and so do the winners: no position between a winner and the query need be selected. If l_j <= l* for all
@@ -53,11 +53,11 @@ from numpy.typing import NDArray
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Terms
+from hardsim.precision.arithmetic import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.precision.counts import CountBounds
 from hardsim.precision.formats import Floats, NumberFormat
 from hardsim.precision.functions import float_values
 from hardsim.precision.lengths import NotEnclosed, OfLength
-from hardsim.precision.passes import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.precision.structure import Demand, HeadStructure, MeanStructure, Structure
 from hardsim.proof.shared.ratios import Ratio, lower, upper
 from hardsim.proof.shared.result import NotProved

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Terms
+from hardsim.precision.arithmetic import SLACK, Enclosed, Enclosures
 from hardsim.precision.formats import Floats
 from hardsim.precision.lengths import NotEnclosed, OfLength, Runs
-from hardsim.precision.passes import SLACK, Enclosed, Enclosures
 from hardsim.precision.structure import CountMean, CountRead, CountUnit, Structure, Vectors
 from hardsim.writing.layout import nearest_float
 

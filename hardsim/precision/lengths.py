@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Rational
+from hardsim.precision.arithmetic import Enclosed, Enclosures
 from hardsim.precision.evaluated import LayoutValues, Values, nearest
 from hardsim.precision.formats import Floats
 from hardsim.precision.functions import float_values
-from hardsim.precision.passes import Enclosed, Enclosures
 from hardsim.precision.structure import Structure
 from hardsim.proof.formulas.sites import SiteClass
 

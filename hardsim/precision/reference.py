@@ -4,7 +4,7 @@ formula, a specification (on the words and at the positions that it judges), or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -83,7 +83,10 @@ class Answers:
         target = self.made.source
         if isinstance(target, NoProof):
             return False
-        (one,) = evaluate(target, [judged[0]], CheckOptions(engine=AUTO if target.program.normed else FLOAT64))
+        layers = self.made.layout.description["layers"]
+        # Certified float64 covers neither norms and rounding nor other weightings.
+        other = target.program.normed or any("rounding" in one or _weighted(one) for one in layers)
+        (one,) = evaluate(target, [judged[0]], CheckOptions(engine=AUTO if other else FLOAT64))
         return one.decided and one.soft != one.hard
 
     def _read(self, low: Any, high: Any) -> Any:
@@ -118,6 +121,11 @@ class Answers:
         if not (above | below).all():
             return None
         return bool(above[0, 0]) if above.size == 1 else tuple(map(tuple, above.tolist()))
+
+
+def _weighted(layer: Mapping[str, Any]) -> bool:
+    """Return True if a head of a layer has a weighting other than softmax."""
+    return any("weighting" in head for head in layer["heads"])
 
 
 def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:

@@ -24,13 +24,14 @@ from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
-from hardsim.measuring.export import Export, require_softmax
+from hardsim.measuring.export import Export
 from hardsim.options.table import Request, unknown
+from hardsim.precision.arithmetic import Emulated, Enclosed, Enclosures
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.evaluated import COMPUTED, LayoutValues
 from hardsim.precision.formats import DOUBLE, FORMATS, NumberFormat
 from hardsim.precision.lengths import NotEnclosed
-from hardsim.precision.passes import Emulated, Enclosed, Enclosures, FormatPass
+from hardsim.precision.passes import FormatPass
 from hardsim.precision.reference import NAMES, Answers, reference_of
 from hardsim.precision.structure import Structure, structure_of
 from hardsim.proof.shared.result import NoProof, NotProved
@@ -92,6 +93,13 @@ ASSUMPTIONS = (
 )
 RATIONAL = "weights, position encodings and 1/temperature are rationals, rounded to float64, and then to the format"
 FLOATING = "weights and rational expressions are rounded to float64, and then to the format; model.py computes {} {}"
+STEPS_OF = {
+    "sparsemax": "sparsemax sorts the logits of a row, less the largest; its partial sums are sums, the count of "
+    "its positive weights is rounded to the format",
+    "geometric": "a sigmoid is within 4 units in the last place, at most 1, 1 where e^-z is at most u/4, maybe 0 "
+    "below the least normal number; products in any order; in order: from the nearest key on",
+    "rounding": "numbers are multiplied by 2^p in the format, and rounded to integers exactly",
+}
 ACCUMULATED = "sums are accumulated in float32 alone, and rounded to the format at their end"
 """The assumptions on which a verdict rests; reports print them."""
 
@@ -560,7 +568,11 @@ def assumptions_of(made: Export, accumulate: bool) -> tuple[str, ...]:
     first, *others = ASSUMPTIONS
     computed = LayoutValues(made.layout).floating
     numbers = FLOATING.format(" and ".join(computed), COMPUTED) if computed else RATIONAL
-    return (first, numbers, *others, *([ACCUMULATED] if accumulate else []))
+    layers = made.layout.description["layers"]
+    used = {head.get("weighting") for layer in layers for head in layer["heads"]}
+    used |= {"rounding" for layer in layers if "rounding" in layer}
+    steps = [text for name, text in STEPS_OF.items() if name in used]
+    return (first, numbers, *others, *steps, *([ACCUMULATED] if accumulate else []))
 
 
 def precision_of(
@@ -574,9 +586,7 @@ def precision_of(
     report: Report | None = None,
 ) -> PrecisionResult:
     """Determine the effect of number formats on a network, at lengths up to `max_n`. Where a length has at most
-    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early. Raises InputError if the
-    weighting of the network is not softmax."""
-    require_softmax(made, "precision")
+    `exhaustive` words, each of them is enclosed by itself. A KeyboardInterrupt ends it early."""
     target, wide = made.target, FORMATS[ACCUMULATE] if accumulate else None
     rows: list[FormatRow] = []
     partial = False

@@ -23,7 +23,7 @@ from hardsim.lang.core import Core
 from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
-from hardsim.network.transformer import FeedForward, HiddenUnit, Terms, Transformer
+from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.formulas.arrays import NOTHING
 from hardsim.proof.formulas.every_length import EVERY_LENGTH, GeneralFacts, prove_general
@@ -256,6 +256,8 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
         raise NotProved("bounds for all words of a length do not cover layer norms")
     if model.rounding is not None:
         raise NotProved("bounds for all words of a length do not cover rounding")
+    if model.weighting is not SoftWeighting.SOFTMAX:
+        raise NotProved(f"bounds for all words of a length do not cover {model.weighting.text}")
     # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
     if not general.proved:

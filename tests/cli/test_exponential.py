@@ -84,5 +84,4 @@ def test_what_does_not_fit_is_refused_with_the_next_step(hardsim: Cli) -> None:
     hardsim("check", *ONCE, *FP16, "--rounding", "floor:8").exits(2).says("--rounding the values between sublayers")
     hardsim("check", *ONCE, *FP16, "--weighting", "sparsemax").exits(2).says("not sparsemax")
     hardsim("check", "-e", "#L[a] >= #L[b]", "--alphabet", "a b", *FP16).exits(2).says("--rounding floor:8")
-    hardsim("precision", *ONCE, *FP16).exits(2).says("softmax with fp16 exponentials").says("--exponential")
     hardsim("export", *ONCE, *FP16, "--to", "onnx", "-o", "m.onnx").exits(2).says("--exponential")

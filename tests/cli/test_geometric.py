@@ -123,7 +123,6 @@ def test_models_without_a_meaning_are_refused(
     ("arguments", "message"),
     [
         (("check", "--engine", "float64"), "--engine float64 computes plain softmax alone"),
-        (("precision", "--max-n", "2"), "precision computes plain softmax alone"),
         (("prove", "--all-n", "--smt", "-"), "--smt writes the steps of proofs about softmax, not geometric"),
         (("prove", "--all-n", "--rocq", "folder"), "--rocq does not cover the regime geometric"),
         (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx computes plain softmax alone"),

@@ -45,6 +45,28 @@ def test_without_arith_nothing_is_required_and_with_it_a_failure_is_a_mismatch(h
     assert rows(hardsim, since, "--max-n", "51", "--beta", "8", "--dtype", "bfloat16")["bfloat16"]["safe_to"] == 51
 
 
+MORE = ("-e", "#L[a] > #L[b]", "--alphabet", "a b")
+
+
+@pytest.mark.parametrize(
+    ("options", "fails", "assumption"),
+    [
+        (("since", "--weighting", "sparsemax"), True, "sparsemax sorts the logits of a row, less the largest"),
+        (("since", "--weighting", "geometric"), True, "a sigmoid is within 4 units"),
+        (("since", "--exponential", "fp16"), True, "exp is within 2 units"),
+        ((*MORE, "--rounding", "floor:8"), False, "multiplied by 2^p"),
+    ],
+)
+def test_other_weightings_and_rounding(hardsim: Cli, options: tuple[str, ...], fails: bool, assumption: str) -> None:
+    """In e4m3 `since` is wrong at length 5 (see `tests/precision/test_weightings.py`), in float32 right up to 4."""
+    hardsim("precision", *options, "--max-n", "4", "--dtype", "float32").exits(0, assumption)
+    narrow = (*options, "--max-n", "5", "--dtype", "float8_e4m3", "--exhaustive", "81")
+    found = rows(hardsim, *narrow, code=1 if fails else 3)["float8_e4m3"]
+    assert found["fails_at"] == (5 if fails else None)
+    found = rows(hardsim, *options, "--max-n", "4", "--dtype", "float32", "--exhaustive", "4", code=3)["float32"]
+    assert "bounds for all words of a length do not cover" in found["open"]
+
+
 def test_what_is_neither_safe_nor_wrong_is_undecided(hardsim: Cli) -> None:
     """Networks with counts on both sides are checked word by word; length 3 has eight words."""
     options = FORMULAS / "parity_no_predicate.ltl", "--max-n", "4", "--exhaustive", "4", "--dtype", "float32"

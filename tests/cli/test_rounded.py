@@ -97,7 +97,6 @@ def test_files_keep_the_network(hardsim: Cli, tmp_path: Path) -> None:
         (("check", "-e", "a S b", "--alphabet", "a b", "--regime", "rounded"), "for which regime 'rounded' has no"),
         (("check", *GIVEN, "--engine", "float64"), "does not cover networks that round their values"),
         (("bound", *GIVEN, "--critical"), "does not cover networks that round their values"),
-        (("precision", *GIVEN), "precision does not cover networks that round their values"),
         (("export", *GIVEN, "--to", "onnx", "-o", "x"), "--to onnx does not cover networks that round their values"),
         (("export", *GIVEN, "--to", "transformer-lens", "-o", "x"), "does not cover networks that round their values"),
         (("prove", *GIVEN, "--all-n", "--rocq", "x"), "--rocq does not cover the regime rounded"),

@@ -59,7 +59,6 @@ def test_a_model_states_its_weighting(hardsim: Cli, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("check", "--engine", "float64"), "--engine float64 computes plain softmax alone"),
-        (("precision", "--max-n", "2"), "precision computes plain softmax alone"),
         (("prove", "--all-n", "--smt", "-"), "--smt writes the steps of proofs about softmax, not sparsemax"),
         (("prove", "--all-n", "--rocq", "folder"), "--rocq does not cover sparsemax"),
         (("export", "--to", "onnx", "-o", "x.onnx"), "--to onnx computes plain softmax alone"),

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from hardsim.campaign.evaluate import compiled_text
 from hardsim.measuring.export import folder_files
+from hardsim.precision.arithmetic import Emulated, Enclosed, Enclosures
 from hardsim.precision.bounds import LARGE, StructureBounds, _alternating, _of_levels, _Seen, _Terms, require_to
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed, OfLength, members
-from hardsim.precision.passes import Emulated, Enclosed, Enclosures
 from hardsim.precision.reference import reference_of
 from hardsim.precision.safe_lengths import FormatRow, precision_of, structure_known
 from hardsim.precision.structure import ExactSum, Structure

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hardsim.precision.arithmetic import Emulated, Enclosed, Enclosures
 from hardsim.precision.bounds import StructureBounds
 from hardsim.precision.formats import FORMATS, Floats, NumberFormat
-from hardsim.precision.passes import Emulated, Enclosed, Enclosures, FormatPass
+from hardsim.precision.passes import FormatPass
 from hardsim.precision.safe_lengths import precision_of
 from hardsim.writing.running import encoded_word
 from tests.support.check import Export, ModelOptions, export_of, read_input

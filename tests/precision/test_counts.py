@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.precision.arithmetic import Enclosed
 from hardsim.precision.bounds import StructureBounds, safe_to
 from hardsim.precision.counts import _means, cases
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed
-from hardsim.precision.passes import Enclosed
 from hardsim.precision.safe_lengths import _counted, precision_of, structure_known
 from hardsim.precision.structure import COUNTS, Structure
 from hardsim.proof.shared.result import NoProof

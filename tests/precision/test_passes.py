@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.precision import passes
+from hardsim.precision.arithmetic import ACTIVATIONS, MINIMA, Emulated, Enclosed, Enclosures
 from hardsim.precision.formats import FORMATS
-from hardsim.precision.passes import ACTIVATIONS, MINIMA, Emulated, Enclosed, Enclosures, FormatPass
+from hardsim.precision.passes import FormatPass
 from hardsim.writing.layout import ExportLayout
 from hardsim.writing.running import encoded_word
 from tests.support.check import ModelOptions, export_of, read_input

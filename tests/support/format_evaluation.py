@@ -185,9 +185,10 @@ class RandomEvaluation:
         if description["heads"] or f"{prefix}b_o" in self.arrays:
             y = x if after else self.norm(description.get("norm_1"), f"{prefix}norm_1.", x)
             for place, head in enumerate(description["heads"]):
-                x = self.round(x + self.head(f"{prefix}heads.{place}.", head["mask"], y, next(scales)))
+                x = self.round(x + self.head(f"{prefix}heads.{place}.", head, y, next(scales)))
             x = self.plus(x, f"{prefix}b_o")
             x = self.norm(description.get("norm_1"), f"{prefix}norm_1.", x) if after else x
+            x = self.multiples(x, *description["rounding"]) if "rounding" in description else x
         if description["mlp"] is not None:
             y = x if after else self.norm(description.get("norm_2"), f"{prefix}norm_2.", x)
             z = self.product(y, f"{prefix}mlp.w_in", f"{prefix}mlp.b_in")
@@ -200,21 +201,85 @@ class RandomEvaluation:
                 hidden = np.minimum(np.maximum(z, 0), cap)
             x = self.plus(self.round(x + self.matmul(hidden, self.arrays[f"{prefix}mlp.w_out"])), f"{prefix}mlp.b_out")
             x = self.norm(description.get("norm_2"), f"{prefix}norm_2.", x) if after else x
+            x = self.multiples(x, *description["rounding"]) if "rounding" in description else x
         return x
 
-    def head(self, prefix: str, mask: str, y: Floats, scale: Sequence[Any]) -> Floats:
+    def multiples(self, x: Floats, mode: str, places: int) -> Floats:
+        """Round to multiples of 2^-places."""
+        scaled = self.round(x * 2.0**places)
+        return self.round((np.floor(scaled) if mode == "floor" else np.round(scaled)) / 2.0**places)
+
+    # ---- weightings ----
+
+    def ordered(self, x: Floats) -> Floats:
+        """Return partial sums over the last axis, each in an order of its own."""
+        return np.concatenate([self.total(x[..., : k + 1]) for k in range(x.shape[-1])], axis=-1)
+
+    def multiplied(self, parts: list[Floats]) -> Floats:
+        """Return a product in a random order, each product rounded."""
+        values = list(parts)
+        while len(values) > 1:
+            at = self.random.randrange(len(values) - 1)
+            values[at : at + 2] = [self.inner(values[at] * values[at + 1])]
+        return self.round(values[0])
+
+    def sigmoid(self, z: Floats) -> Floats:
+        """Return a value within four units of 1/(1 + e^-z): at most 1, 1 where e^-z is tiny, 0 or not where the value
+        is below the normal numbers."""
+        rng = np.random.default_rng(self.random.randrange(2**32))
+        exact = 1 / (1 + np.exp(-z))
+        found = np.minimum(self.round(exact + rng.choice([-4.0, 0.0, 3.0, 4.0], size=z.shape) * self.unit(exact)), 1.0)
+        found = np.where(np.abs(found - exact) <= 4 * self.unit(exact), found, self.round(exact))
+        found = np.where((exact < self.normal) & (rng.random(z.shape) < 0.5), 0.0, np.maximum(found, 0.0))
+        return np.where(np.exp(-z) <= self.eps / 8, 1.0, np.where(z == -np.inf, 0.0, found))
+
+    def weights(self, head: Any, logits: Floats, seen: Floats) -> Floats:
+        """Return the weights of logits, -inf where a key is not seen."""
+        name = head.get("weighting", "softmax")
+        if name == "geometric":
+            order = range(logits.shape[-1])[:: -1 if head["mask"].endswith("future") else 1]
+            found, left = np.zeros_like(logits), [np.ones_like(logits[..., 0])]
+            for j in order:
+                found[..., j] = self.round(self.sigmoid(logits[..., j]) * self.multiplied(left))
+                left.append(self.sigmoid(-logits[..., j]))
+            return found
+        z = np.where(seen, self.round(np.where(seen, logits, 0.0) - logits.max(-1, keepdims=True)), -np.inf)
+        if name == "sparsemax":
+            found = np.zeros_like(z)
+            for row in np.ndindex(z.shape[:-1]):
+                if np.isnan(z[row]).any():
+                    found[row] = np.nan
+                    continue
+                held = sorted((float(one) for one in z[row] if one > -np.inf), reverse=True)
+                sums = self.ordered(np.array([held]))[0]
+                k = sum(
+                    float(self.round(1 + self.round(self.round(float(j)) * one))) > total
+                    for j, one, total in zip(range(1, len(held) + 1), held, sums, strict=True)
+                )
+                t = self.round(self.round(sums[k - 1] - 1) / self.round(float(k)))
+                found[row] = np.where(z[row] > -np.inf, np.maximum(self.round(z[row] - t), 0.0), 0.0)
+            return found
+        powers = np.where(seen, self.exp(z), 0.0)
+        form = name.partition(":")[2]
+        if form.startswith("fixed"):
+            powers = np.round(powers * 256) / 256
+        elif form not in ("", "fp64"):
+            names = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
+            powers = self.round(nearest(powers, names[form]))
+        return self.round(powers / self.total(powers))
+
+    def head(self, prefix: str, description: Any, y: Floats, scale: Sequence[Any]) -> Floats:
         """Return the contribution of a head to the residual stream."""
         q, k, v = (self.product(y, f"{prefix}w_{one}", f"{prefix}b_{one}") for one in "qkv")
         factor = self.round(list(map(nearest_float, scale)))
         m = y.shape[1]
         logits = self.round(self.matmul(q, np.swapaxes(k, -1, -2)) * factor[:, None])
         i, j = np.arange(m)[:, None], np.arange(m)[None, :]
+        mask = description["mask"]
         seen = {"future": j <= i, "past": j >= i, "strict-future": j < i, "strict-past": j > i}.get(mask, j == j)
         seen = seen | ((j == 0) & self.layout.description["bos"])
         logits = np.where(seen, logits, -np.inf)
-        powers = np.where(seen, self.exp(self.round(logits - logits.max(-1, keepdims=True))), 0.0)
-        weights = self.round(powers / self.total(powers))
-        return self.matmul(self.matmul(weights, v), self.arrays[f"{prefix}w_o"])
+        return self.matmul(self.matmul(self.weights(description, logits, seen), v), self.arrays[f"{prefix}w_o"])
 
     def norm(self, description: Any, prefix: str, x: Floats) -> Floats:
         """Apply a norm; return x if there is none."""
@@ -241,9 +306,20 @@ class FromLeft(RandomEvaluation):
             total = self.inner(total + self.inner(x * y))
         return self.round(total)
 
+    def multiplied(self, parts: Any) -> Any:
+        """Multiply from the left."""
+        product = np.ones(1)
+        for x in parts:
+            product = self.inner(product * x)
+        return self.round(product)
+
 
 class Plainly(FromLeft):
-    """An evaluation from the left with exp rounded to nearest, as words are emulated."""
+    """An evaluation from the left with exp and sigmoids rounded to nearest, as words are emulated."""
+
+    def sigmoid(self, z: Any) -> Any:
+        """Return 1/(1 + e^-z), rounded once."""
+        return self.round(1 / (1 + np.exp(-z)))
 
     def exp(self, t: Any) -> Any:
         """Return exp, rounded once."""

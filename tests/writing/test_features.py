@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from hardsim.network.features import NetworkFeature
+from hardsim.precision.arithmetic import Emulated, Enclosed
 from hardsim.precision.formats import FORMATS
-from hardsim.precision.passes import Emulated, Enclosed, FormatPass
+from hardsim.precision.passes import FormatPass
 from tests.run.test_dense_exact import plain
 from tests.support.dense_networks import SEEN, featured, made
 from tests.support.model import Activation, Network
