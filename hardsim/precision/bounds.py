@@ -25,6 +25,21 @@ are read; each weight is also rounded by itself.
 
 Heads that count are enclosed case by case: see `counts`.
 
+Sparsemax (ours). Let z_1 = 0 be the winner's, and d_2 <= d_3 <= ... lower bounds of the losses -z_j of the others, in
+order. Let L = -z_j. The rounded sum of the first j is at least -(j - 1) L (1 + u)^j, and 1 + j z_j is rounded to at
+most -(j L (1 - u)^2 - 1)(1 - u). So j counts only if
+
+    L < B_j = 1/(j (1 - u)^3 - (j - 1)(1 + u)^j),
+
+and 2, whose sum is z_2 itself, only if L < 1 = B_2. Let K - 1 be the number of j with d_j < B_j, and B the largest of
+these B_j. The count k is at most K, and z_2, ..., z_k are above -B, so -t = (1 - (z_2 + ... + z_k))/k, which is the
+winner's weight, is at most
+
+    T = ((K - 1) B (1 + u)^K + 1)/K (1 + u)^2/(1 - u),    and 1 if K = 1,
+
+and at least the least (d_2 + ... + d_k + 1)/k (1 - u)^(k + 2)/(1 + u). The other weights are at most (T - d_j)(1 + u),
+or 0. No sum may be beyond the format.
+
 A faster proof (`require_to`) covers all lengths to some N at once: the computed logits are within delta of the exact
 ones, by (1 + u)^k times the sizes of the factors, so that the weight of the wrong positions is at most e^(2 delta)
 times what the prover of every length allows.
@@ -52,7 +67,7 @@ from numpy.typing import NDArray
 
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask
-from hardsim.network.transformer import Terms
+from hardsim.network.transformer import SoftWeighting, Terms
 from hardsim.precision.arithmetic import SLACK, WIDE, Enclosed, Enclosures
 from hardsim.precision.counts import CountBounds
 from hardsim.precision.formats import Floats, NumberFormat
@@ -234,7 +249,7 @@ class StructureBounds:
             own = head.mask, head.rightmost, head.types, head.places, forms
             lengths = structure.model.temperature, structure.causal
             queries = tuple(self._alike_at(head.out))
-            self._likes[head.name] = self.arithmetic, queries, own, lengths
+            self._likes[head.name] = self.arithmetic, structure.model.weighting, queries, own, lengths
         return self._likes[head.name]
 
     # ---- values that are the same for every word ----
@@ -370,12 +385,53 @@ class StructureBounds:
             others = np.ones_like(selected) if chosen else ~selected
             beyond, after = (loser & ~selected, ~selected) if chosen else (none, none)
             top, limit = best[places], seen.limit[places] if chosen else places
+            if self.structure.model.weighting is SoftWeighting.SPARSEMAX:
+                spread = float(high[here].max() - low[here].min())
+                for ends in self._projected(head, bit, (places, top, limit), (most(others), most(after)), spread):
+                    worst.add(bit, *ends)
+                continue
             wrong = self._terms(places, top, limit, most(before), most(beyond))
             every = self._terms(places, top, limit, most(others), most(after))
             found = self._reading(bit, wrong, every)
             if self.arithmetic.in_order and chosen and bit and found[0] < ENOUGH:
                 found = self._of_equals(head, Enclosures(low, high), here, places, limit) or found
             worst.add(bit, found, float(wrong.total.max()), int(places[np.argmax(wrong.total)]))
+
+    def _projected(
+        self,
+        head: HeadStructure,
+        bit: int,
+        winners: tuple[NDArray[Any], Floats, NDArray[Any]],
+        sides: tuple[Floats, Floats],
+        spread: float,
+    ) -> Iterator[tuple[tuple[float, float], float, int]]:
+        """Yield for each possible winner (its position, its least logit, the last position after it) the values that
+        sparsemax reads, the weight of the other positions, and the position: see the module. `sides` are the largest
+        logits of other positions before and after a winner, `spread` is the largest difference of logits. Raises
+        NotEnclosed if another position may have the largest logit, or a sum may be beyond the format."""
+        n, u, inner = len(sides[0]), self.form.unit, self.arithmetic.inner.unit
+        j = np.arange(2, n + 1)
+        room = j * (1 - u) ** 3 - (j - 1) * (1 + inner) ** (j - 1) * (1 + u)
+        caps = np.where(j == 2, 1.0, np.where(room > 0, SLACK / room, inf))
+        for place, best, stop in zip(*(one.tolist() for one in winners), strict=True):
+            others = np.append(sides[0][:place], sides[1][place + 1 : stop + 1])
+            losses = np.sort(-self.form.round(others - best))
+            losses = losses[losses < inf]
+            near = losses < caps[: len(losses)]
+            k, cap = np.arange(1, near.sum() + 2), float(caps[: len(losses)][near].max(initial=1.0))
+            alone = len(k) == 1
+            most = 1.0 if alone else ((k[-1] - 1) * cap * (1 + u) ** k[-1] + 1) / k[-1] * (1 + u) ** 2 / (1 - u) * SLACK
+            sums = np.append(0.0, np.cumsum(losses[: len(k) - 1]))
+            least = 1.0 if alone else float(((sums + 1) / k * (1 - u) ** (k + 2.0)).min()) / (1 + u) / SLACK
+            rest = np.maximum(most - losses, 0.0) * (1 + u)
+            terms, beside = 1 + int((rest > 0).sum()), float(rest.sum()) * SLACK
+            size = len(losses) * spread * (1 + inner) ** n * 2
+            if not (losses >= 0).all() or not isfinite(most) or not size <= self.form.largest:
+                message = f"sparsemax may give weight to other keys than the one that head {head.name} looks for"
+                raise NotEnclosed(message, head.layer, head.name, place)
+            grown = (1 + u) ** (terms + 1) if beside or most > 1 else 1.0
+            low = least * ((1 - u) ** terms if grown > 1 else 1.0)
+            yield ((low, (most + beside) * grown) if bit else (0.0, beside * grown)), beside, place
 
     def _of_equals(
         self, head: HeadStructure, ends: Enclosures, here: NDArray[np.bool_], places: NDArray[Any], limit: NDArray[Any]
@@ -788,6 +844,8 @@ def safe_to(
 
 
 def _holds(structure: Structure, arithmetic: Enclosed, last: int) -> bool:
+    if structure.model.weighting is SoftWeighting.SPARSEMAX:
+        return False  # there is no proof for all lengths at once
     try:
         require_to(structure, arithmetic, last)
     except NotEnclosed:

@@ -256,7 +256,7 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
         raise NotProved("bounds for all words of a length do not cover layer norms")
     if model.rounding is not None:
         raise NotProved("bounds for all words of a length do not cover rounding")
-    if model.weighting is not SoftWeighting.SOFTMAX:
+    if model.weighting not in (SoftWeighting.SOFTMAX, SoftWeighting.SPARSEMAX):
         raise NotProved(f"bounds for all words of a length do not cover {model.weighting.text}")
     # A format can only be right where the exact network is, and the bounds reuse the errors of that proof.
     general = prove_general(model, program, core, users)
@@ -286,6 +286,8 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
         for place, coordinate, value in state.pending:
             place[coordinate] = value
         state.pending.clear()
+        if model.weighting is SoftWeighting.SPARSEMAX and (found.means or found.counted or found.reads):
+            raise NotProved("bounds for all words of a length do not cover counts with sparsemax")
         units = [(unit, _unit(found, state, number, unit)) for unit in own.ffn.units]
         feed_forward(state, own.ffn, layer, argument.margins)
         _written(found, state, own.ffn, units)

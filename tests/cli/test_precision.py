@@ -63,6 +63,10 @@ def test_other_weightings_and_rounding(hardsim: Cli, options: tuple[str, ...], f
     narrow = (*options, "--max-n", "5", "--dtype", "float8_e4m3", "--exhaustive", "81")
     found = rows(hardsim, *narrow, code=1 if fails else 3)["float8_e4m3"]
     assert found["fails_at"] == (5 if fails else None)
+    if "sparsemax" in options:
+        found = rows(hardsim, *options, "--max-n", "60", "--dtype", "float32")["float32"]
+        assert (found["safe_to"], found["safe_by"]) == (60, "structure")
+        return
     found = rows(hardsim, *options, "--max-n", "4", "--dtype", "float32", "--exhaustive", "4", code=3)["float32"]
     assert "bounds for all words of a length do not cover" in found["open"]
 

@@ -16,10 +16,14 @@ from hardsim.compiling.from_ltl.rounded import RoundedMeans
 from hardsim.network.rounding import Rounding, RoundingMode
 from hardsim.network.transformer import SoftWeighting
 from hardsim.precision.arithmetic import Emulated, Enclosed, Enclosures
+from hardsim.precision.bounds import StructureBounds
 from hardsim.precision.formats import FORMATS
+from hardsim.precision.lengths import NotEnclosed
 from hardsim.precision.passes import FormatPass
-from hardsim.precision.safe_lengths import precision_of
+from hardsim.precision.safe_lengths import precision_of, structure_known
+from hardsim.precision.structure import Structure
 from hardsim.precision.weightings import geometric, multiples, sparsemax, weights
+from hardsim.proof.shared.result import NoProof
 from tests.precision.test_claims import tokens
 from tests.precision.test_passes import NOTHING, require, within
 from tests.support.check import ModelOptions, export_of, read_input
@@ -204,3 +208,49 @@ def test_every_word_of_a_safe_length_is_right_when_it_is_emulated(case: str) -> 
             assert found.tolist() == [float(bool(oracle(word))) for word in words]
         if row.word is not None:
             assert emulated.outputs(tokens(made, [row.word])).low[0, -1, 0] != float(bool(oracle(row.word)))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float8_e4m3"])
+def test_what_a_sparsemax_head_reads_is_bounded(name: str) -> None:
+    """The winner loses to no other key; others lose by about 1, by more, and by less, as far as a sum is a number."""
+    known = structure_known(exported("sparsemax"))
+    assert isinstance(known, Structure)
+    form, rng = FORMATS[name], Random(name)
+    bounds, head = StructureBounds(known, Enclosed(form)), known.heads[0]
+    tight = 0
+    for trial in range(150):
+        n = rng.choice([1, 2, 3, 5, 8, 12])
+        place, scale = rng.randrange(n), rng.choice([0.0, 0.05, 0.5, 3.0])
+        row = form.round(np.array([-rng.choice([0.95, 1.0, 1.0, 1.05]) - scale * rng.random() for _ in range(n)]))
+        row[place] = 0.0
+        winners = np.array([place]), np.array([0.0]), np.array([n - 1])
+        with np.errstate(all="ignore"):
+            try:
+                found = {bit: next(bounds._projected(head, bit, winners, (row, row), 4.1))[0] for bit in (0, 1)}
+            except NotEnclosed:
+                continue
+            for accumulate in (None, "float32"):
+                one = RandomEvaluation(NOTHING, name, accumulate, Random(trial))
+                for bit in (0, 1):
+                    values = np.array([float(rng.random() < 0.5) for _ in range(n)])
+                    values[place] = bit
+                    read = one.matmul(evaluated(one, "sparsemax", row), values[:, None]).item()
+                    assert found[bit][0] <= read <= found[bit][1], (row, values)
+        tight += found == {0: (0.0, 0.0), 1: (1.0, 1.0)}
+    assert tight > 10
+
+
+def test_a_second_largest_logit_is_refused() -> None:
+    known = structure_known(exported("sparsemax"))
+    assert isinstance(known, Structure)
+    bounds, row = StructureBounds(known, Enclosed(FORMATS["bfloat16"])), np.array([0.5, 0.0])
+    for spread, largest in ((1.0, row), (1e38, np.array([-1.0, 0.0]))):
+        winners = np.array([1]), np.array([0.0]), np.array([1])
+        with pytest.raises(NotEnclosed, match="sparsemax may give weight to other keys"):
+            next(bounds._projected(known.heads[0], 1, winners, (largest, largest), spread * 9))
+
+
+def test_counts_with_sparsemax_are_enclosed_word_by_word() -> None:
+    found = structure_known(exported("sparsemax means"))
+    assert isinstance(found, NoProof)
+    assert "do not cover counts with sparsemax" in found.reason
