@@ -178,8 +178,11 @@ def test_a_file_that_another_process_holds_stops_this_run_alone(
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
         monkeypatch.setattr("hardsim.campaign.checkpoint.PATIENCE", 0.1)
-        for more in ([], ["--json", "-"], ["--quiet"]):
-            hardsim(*arguments, *more).refused(f"--resume {begun}: another process is using this file", "Wait until")
+        held = f"--resume {begun}: another process is using this file"
+        for more in ([], ["--quiet"]):
+            hardsim(*arguments, *more).refused(held, "Wait until")
+        (error,) = hardsim(*arguments, "--json", "-").exits(2).says(held).json["errors"]
+        assert held in error["message"]
         assert begun.read_bytes() == before
         assert holder.poll() is None
         holder.kill()  # a lock ends with its process
