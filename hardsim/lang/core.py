@@ -178,6 +178,25 @@ def operands(node: Node) -> tuple[int, ...]:
             assert_never(node)
 
 
+def positive_counts(core: Core) -> dict[Reach, CountOf]:
+    """Return the nodes `O a` and `F a` of which the core counts `a` on the same side, with that count: they say that it
+    is at least 1."""
+    counted = set[CountOf]()
+    for node in core.nodes:
+        match node:
+            case AtLeast(terms):
+                counted |= {count for _, count in terms}
+            case Numeric(_, _, _, count):
+                counted.add(count)
+    true = Lit(core.nodes.index(Letters(everything(core.alphabet))))
+    found = dict[Reach, CountOf]()
+    for node in core.nodes:
+        if isinstance(node, Reach) and node.left == true:
+            count = CountOf("L" if node.op == "S" else "R", node.right)
+            found |= {node: count} if count in counted else {}
+    return found
+
+
 def looks_ahead(node: Node) -> bool:
     """Return whether a node's value depends on positions after the one where it is read."""
     match node:

@@ -9,14 +9,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, assert_never
 
 from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
-from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
+from hardsim.lang.core import (
+    And,
+    AtLeast,
+    Core,
+    CountOf,
+    Edge,
+    Letters,
+    Lit,
+    Node,
+    Numeric,
+    Reach,
+    Step,
+    Xor,
+    positive_counts,
+)
 from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols, Valuations, everything, listing
@@ -238,11 +252,8 @@ def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, An
     """Return a formula as the table of its nodes, in primitive operators. Propositions may form any set, whatever
     constraints there are, which makes the claim stronger."""
     true = core.nodes.index(Letters(everything(core.alphabet)))
-    counted = set[CountOf]()
-    for node in core.nodes:
-        counted |= {count for _, count in node.terms} if isinstance(node, AtLeast) else set()
-        counted |= {node.count} if isinstance(node, Numeric) else set()
-    nodes = [_node(node, true, users, counted) for node in core.nodes]
+    positive = positive_counts(core)
+    nodes = [_node(node, true, users, positive) for node in core.nodes]
     return {**alphabet_json(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
@@ -258,9 +269,9 @@ def letters_json(symbols: Symbols) -> list[Any]:
     return ["letters", [], *sorted(symbols)]
 
 
-def _node(node: Node, true: int, users: Mapping[str, UserPredicate], counted: Container[CountOf]) -> list[Any]:
-    """Return a node in JSON. `O a` and `F a` are counts of at least 1 where such counts of `a` are `counted`: look-ups
-    of these read the coordinate."""
+def _node(node: Node, true: int, users: Mapping[str, UserPredicate], positive: Mapping[Reach, CountOf]) -> list[Any]:
+    """Return a node in JSON; the nodes `positive` as counts of at least 1, since look-ups of these counts read their
+    coordinates."""
 
     def lits(*of: Lit) -> list[Literal]:
         return [[lit.node, lit.negated] for lit in of]
@@ -277,9 +288,8 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate], counted: Co
         case Step(op, arg):
             return [op, lits(arg)]
         case Reach(op, left, right, _):
-            count = CountOf("L" if op == "S" else "R", right)
-            if left == Lit(true) and count in counted:
-                return ["at least", lits(right), [[1, count.side]], -1]
+            if node in positive:
+                return ["at least", lits(right), [[1, positive[node].side]], -1]
             return [op, lits(left, right)]
         case AtLeast(terms, constant):
             counts = [[k, count.side] for k, count in terms]
