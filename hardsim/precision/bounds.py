@@ -38,7 +38,8 @@ winner's weight, is at most
     T = ((K - 1) B (1 + u)^K + 1)/K (1 + u)^2/(1 - u),    and 1 if K = 1,
 
 and at least the least (d_2 + ... + d_k + 1)/k (1 - u)^(k + 2)/(1 + u). The other weights are at most (T - d_j)(1 + u),
-or 0. No sum may be beyond the format.
+or 0. No sum may be beyond the format. Of m equal keys all count, and have fl(1/m) each if m is a number of the format:
+then means are those of softmax.
 
 A faster proof (`require_to`) covers all lengths to some N at once: the computed logits are within delta of the exact
 ones, by (1 + u)^k times the sizes of the factors, so that the weight of the wrong positions is at most e^(2 delta)
@@ -207,6 +208,9 @@ class StructureBounds:
     def require(self, n: int) -> None:
         """Require that every evaluation in the format is right on every word of length n. If nothing depends on the
         length, this assumes that it is right on the shorter words. Raises NotEnclosed, saying what may be wrong."""
+        sparse = self.structure.model.weighting is SoftWeighting.SPARSEMAX
+        if sparse and (self.structure.means or self.structure.counted) and n >= 2**self.form.digits:
+            raise NotEnclosed("the number of keys that sparsemax averages is not certainly a number of the format")
         with np.errstate(all="ignore"):
             self.marks(n, not self.structure.causal)
             found: dict[int, dict[int, tuple[Ends, int]]] = {}

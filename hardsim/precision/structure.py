@@ -286,8 +286,8 @@ def structure_of(model: Transformer, program: Program, layout: ExportLayout, cor
         for place, coordinate, value in state.pending:
             place[coordinate] = value
         state.pending.clear()
-        if model.weighting is SoftWeighting.SPARSEMAX and (found.means or found.counted or found.reads):
-            raise NotProved("bounds for all words of a length do not cover counts with sparsemax")
+        if model.weighting is SoftWeighting.SPARSEMAX and found.reads:
+            raise NotProved("bounds for all words of a length do not cover look-ups of counts with sparsemax")
         units = [(unit, _unit(found, state, number, unit)) for unit in own.ffn.units]
         feed_forward(state, own.ffn, layer, argument.margins)
         _written(found, state, own.ffn, units)

@@ -253,4 +253,26 @@ def test_a_second_largest_logit_is_refused() -> None:
 def test_counts_with_sparsemax_are_enclosed_word_by_word() -> None:
     found = structure_known(exported("sparsemax means"))
     assert isinstance(found, NoProof)
-    assert "do not cover counts with sparsemax" in found.reason
+    assert "do not cover look-ups of counts with sparsemax" in found.reason
+
+
+@pytest.mark.slow
+def test_sparsemax_averages_as_many_keys_as_the_format_counts() -> None:
+    """e4m3 holds the integers up to 16: `induction_head` marks positions by means."""
+    options = ModelOptions(weighting=SoftWeighting.SPARSEMAX)
+    made = export_of(read_input(str(FORMULAS / "induction_head.ltl")), options, 8)
+    known = structure_known(made)
+    assert isinstance(known, Structure)
+    assert known.means
+    oracle = made.target.oracle
+    assert oracle is not None
+    with pytest.raises(NotEnclosed, match="keys that sparsemax averages"):
+        StructureBounds(known, Enclosed(FORMATS["float8_e4m3"])).require(16)
+    StructureBounds(known, Enclosed(WIDE)).require(16)
+    bounds, rng = StructureBounds(known, Enclosed(FORMATS["bfloat16"])), Random(1)
+    bounds.require_exact()
+    for n in range(1, 15, 3):
+        bounds.require(n)
+        words = [tuple(rng.choices(list(made.alphabet), k=n)) for _ in range(8)]
+        found = RandomEvaluation(made.layout, "bfloat16", None, Random(n)).outputs(tokens(made, words))[:, -1, 0]
+        assert found.tolist() == [float(bool(oracle(word))) for word in words]
