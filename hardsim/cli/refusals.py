@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,7 +17,7 @@ import typer
 from hardsim.cli import exit_codes
 from hardsim.cli.streams import LostOutput
 from hardsim.errors import HardsimError, InputError
-from hardsim.files import STDOUT, Sink
+from hardsim.files import STDOUT, Sink, is_directory, names_in
 from hardsim.options.table import JSON, Request
 
 ABOUT_DOCUMENT = ("--json", "--format", "standard output")
@@ -56,6 +57,20 @@ def _names(values: Iterable[object]) -> list[str]:
     return [one for some in several if isinstance(some, list | tuple) for one in some if isinstance(one, str)]
 
 
+def _value(text: str) -> str:
+    """Return the value in an argument: of `--option=VALUE` and `-oVALUE` what follows the option, else the argument."""
+    if text.startswith("--"):
+        return text.partition("=")[2]
+    return text[2:] if text.startswith("-") else text
+
+
+def _within(name: str) -> list[str]:
+    """Return the files of a directory but for those that may be earlier documents; none of anything else."""
+    if not is_directory(name):
+        return []
+    return [str(Path(name, one)) for one in names_in(name) if not one.endswith(".json") or one.endswith(".ahat.json")]
+
+
 def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: int, message: str) -> None:
     """Write a document with one error, if one was asked for that overwrites none of the named files."""
     place = STDOUT if values.get("format") == JSON else values.get("json")
@@ -69,9 +84,10 @@ def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: 
         return
     seed = values.get("seed") if command in RANDOM else None
     with suppress(InputError), Sink(place, "--json") as sink:
-        for name in named:
+        every = [*map(_value, named)]
+        for name in every:
             # The document's own name is among them once; a second time it is an input.
-            if name != place or list(named).count(name) > 1:
-                for path in read_with(name):
+            if name and (name != place or every.count(name) > 1):
+                for path in (*read_with(name), *_within(name)):
                     sink.spare(path)
         sink.write(Document(command, seed, code, errors=(Failure(None, code, message),)).to_json())

@@ -68,6 +68,10 @@ def test_a_refused_command_writes_over_no_input(hardsim: Cli, place: Path) -> No
     for rest in (("--regime", "nosuch"), ("--nosuch",), ("--max-n", "x"), ("--against", "since.ltl", "--dps", "0")):
         hardsim("check", "since.ltl", "--json", "since.ltl", *rest).exits(2)
         hardsim("check", "--json", "since.ltl", *rest, "since.ltl").exits(2)
+        hardsim("check", "--json=since.ltl", *rest, "since.ltl").exits(2)
+        hardsim("check", "counts.ltl", "--data=since.ltl", *rest, "--json", "since.ltl").exits(2)
+        hardsim("check", place, *rest, "--json", "since.ltl").exits(2)
+    hardsim("compile", "counts.ltl", "-osince.ltl", "--nosuch", "--json", "since.ltl").exits(2)
     assert (place / "since.ltl").read_text(encoding="utf-8") == SINCE
     assert {*os.listdir(place)} == {"since.ltl", "counts.ltl"}
 
