@@ -1,7 +1,7 @@
 """Independent draws: the exact distribution of one draw, as the sum over all choices of the generator."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -13,6 +13,8 @@ import pytest
 
 from hardsim.campaign.draws import distribution_of, drawn_words
 from hardsim.errors import InputError
+from hardsim.lang.automata import automaton, letters
+from hardsim.lang.automata.letters import below as letters_below
 from hardsim.options.table import POSITIVE, UNIFORM, UNIFORM_LENGTH
 from hardsim.reading.network_json import network_json
 from hardsim.targets.base import Target
@@ -38,6 +40,10 @@ class Branches:
         self.depth += 1
         return choice
 
+    def getrandbits(self, count: int) -> int:
+        """Stand for random bits; see `_choices`."""
+        raise NotImplementedError
+
     def following(self) -> bool:
         """Go on to the next choices; False after the last."""
         self.depth = 0
@@ -46,6 +52,34 @@ class Branches:
         if self.path:
             self.path[-1][0] += 1
         return bool(self.path)
+
+
+@pytest.fixture(autouse=True)
+def _choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let draws ask for numbers where they ask for random bits, so that `Branches` can answer."""
+
+    def below(bits: Any, size: int) -> int:
+        found: int = bits.__self__.randrange(size)
+        return found
+
+    for module in (automaton, letters):
+        monkeypatch.setattr(module, "below", below)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
+def test_numbers_below_a_size_are_uniform(size: int) -> None:
+    """`below` takes as many bits as the size has, and takes others if they give a greater number."""
+    count = size.bit_length()
+    values: Iterator[int] = iter([*range(2**count), 0])
+    asked = list[int]()
+
+    def bits(number: int) -> int:
+        asked.append(number)
+        return next(values)
+
+    assert [letters_below(bits, size) for _ in range(size)] == [*range(size)]
+    assert letters_below(bits, size) == 0
+    assert asked == [count] * (2**count + 1)
 
 
 def probabilities(draw: Callable[[Any], Word]) -> dict[Word, Fraction]:

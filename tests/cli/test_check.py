@@ -214,8 +214,8 @@ def undecidable(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = FloatEngine.batch
 
-    def batch(self: FloatEngine, words: Any, hard: Any) -> Any:
-        found = real(self, words, hard)
+    def batch(self: FloatEngine, words: Any, *others: Any) -> Any:
+        found = real(self, words, *others)
         if len(words[0]) == 2:
             found.decided[:] = False
         return found

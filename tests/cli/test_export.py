@@ -254,7 +254,7 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "onnx", "-o", "out", "--tau", "1/10^50", "--dtype", "float32"], ["is beyond float32"]),
     (["since.ltl", "--to", "torch", "-o", "out", "--at", "middle"], ["--at must be first or last"]),
     (["net", "--to", "torch", "-o", "out", "--regime", "position"], ["--regime does not apply"]),
-    (["net", "--to", "torch", "-o", "out", "--beta", "4", "--tau", "1/n"], ["--beta, --tau does not apply"]),
+    (["net", "--to", "torch", "-o", "out", "--beta", "4", "--tau", "1/n"], ["--beta, --tau do not apply"]),
     (["net", "--to", "onnx", "-o", "out", "--length", "13"], ["words have at most 12 symbols, not 13"]),
     (["net/config.json", "--to", "onnx", "-o", "out"], ["config.json"]),
 ]

@@ -340,7 +340,7 @@ def test_a_machine_with_too_many_states_is_cut(monkeypatch: pytest.MonkeyPatch) 
     [
         ({"mask": Mask.NONE}, "is not causal"),
         ({"mask": Mask.PAST}, "is not causal"),
-        ({"rows": None}, "no table of positions"),
+        ({"rows": None}, "give a greatest length"),
     ],
 )
 def test_refused_networks(change: dict[str, Any], message: str) -> None:

@@ -68,7 +68,7 @@ def test_networks_without_positions_need_a_length() -> None:
     network = replace(with_parts([NetworkFeature.ROTARY, NetworkFeature.DISTANCE], heads=2), positions=())
     proved(network, 3.0)
     oracle = oracle_of(network, MOST.format(assume="t0"))
-    assert "give one" in str(raised(NotProved, prove_external, network, oracle))
+    assert "give a greatest length" in str(raised(NotProved, prove_external, network, oracle))
 
 
 @pytest.mark.parametrize("feature", [NetworkFeature.POOLED_START, NetworkFeature.POOLED_MEAN])

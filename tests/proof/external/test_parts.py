@@ -444,7 +444,7 @@ def refused(network: Network, text: str, longest: int | None = 5) -> str:
 def test_refusals() -> None:
     network, text = network_of(0), "output t0: Y t1"
     assert "2 layers" in refused(replace(network, layers=network.layers * 2), text)
-    assert "give one" in refused(replace(network, positions=()), text, None)
+    assert "give a greatest length" in refused(replace(network, positions=()), text, None)
     ahead = replace(network, readout=Readout(before=("t2",), at="each", alphabet=SYMBOLS))
     assert "depends on later positions" in refused(ahead, "output t0: F t1")
     assert "first position" in refused(replace(network, readout=replace(network.readout, at="first")), text)

@@ -107,7 +107,7 @@ def test_a_network_without_positions_needs_no_table() -> None:
     text = TEXT.format(assume="t0 | t1")
     network = levelled(replace(network, readout=readout), text, 4, 1.0)
     compare(network, oracle_of(network, text), 4, WEAK)
-    assert "give one" in raised(NotProved, prove_layers, network, oracle_of(network, text)).reason
+    assert "give a greatest length" in raised(NotProved, prove_layers, network, oracle_of(network, text)).reason
 
 
 @pytest.mark.parametrize("radius", [1e-3, 0.1, 0.3])
