@@ -193,7 +193,10 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         advice = instead(given, str(command.name))
         near = "" if advice else did_you_mean(given, [name for name in known if name.startswith("--")])
         error.message = f"no such option: {given}{near and f'; {near}'}"
-        if not (near or advice):
+        if error.ctx.parent is None:
+            example = "Options follow the command, as in `hardsim check FILE --max-n 8`; `hardsim --help` lists them."
+            advice = "" if near else example
+        elif not (near or advice):
             advice = (
                 f"`hardsim {command.name} --help-all` lists its options. Write '--' before files and words that start "
             )

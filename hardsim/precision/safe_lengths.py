@@ -98,6 +98,7 @@ STEPS_OF = {
     "its positive weights is rounded to the format",
     "geometric": "a sigmoid is within 4 units in the last place, at most 1, 1 where e^-z is at most u/4, maybe 0 "
     "below the least normal number; products in any order; in order: from the nearest key on",
+    "exponentials": "rounded exponentials are rounded to their own format first",
     "rounding": "numbers are multiplied by 2^p in the format, and rounded to integers exactly",
 }
 ACCUMULATED = "sums are accumulated in float32 alone, and rounded to the format at their end"
@@ -570,6 +571,7 @@ def assumptions_of(made: Export, accumulate: bool) -> tuple[str, ...]:
     numbers = FLOATING.format(" and ".join(computed), COMPUTED) if computed else RATIONAL
     layers = made.layout.description["layers"]
     used = {head.get("weighting") for layer in layers for head in layer["heads"]}
+    used |= {"exponentials" for name in used if name is not None and name.startswith("softmax:")}
     used |= {"rounding" for layer in layers if "rounding" in layer}
     steps = [text for name, text in STEPS_OF.items() if name in used]
     return (first, numbers, *others, *steps, *([ACCUMULATED] if accumulate else []))

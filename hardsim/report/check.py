@@ -670,12 +670,13 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 
 def summary_row(result: CheckResult) -> list[str]:
-    """Return the table row of one result: input, number of words, least score gap and largest error over all
-    lengths."""
+    """Return the table row of one result: input, number of words (and of those that softmax was not run on), least
+    score gap and largest error over all lengths."""
     lengths = result.lengths
+    bounded = sum(length.bounded for length in lengths)
     return [
         named(result.input, result.model.regime),
-        count(result.words),
+        f"{count(result.words)} ({bounded:,} by a bound)" if bounded else count(result.words),
         short(least(length.score_gap for length in lengths)),
         short(max((length.error for length in lengths), default=None)),
     ]

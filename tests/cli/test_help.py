@@ -190,6 +190,7 @@ def test_values_are_read_as_typer_reads_them(hardsim: Any) -> None:
         (["zzz"], "no command is called 'zzz'\n"),
         (["since.ltl"], "no command is called 'since.ltl'; write a command before the file: hardsim check since.ltl"),
         (["check", "--maxn", "3"], "no such option: --maxn; did you mean --max-n?"),
+        (["--json", "o.json", "check", "since"], "Options follow the command, as in `hardsim check FILE --max-n 8`"),
         (["check", "--max-n", "2", "--max=3"], "no such option: --max; did you mean --max-n?"),
         (["check", "--max_n=3"], "no such option: --max_n; did you mean --max-n?"),
         (["check", "-max-n", "3"], "no such option: -max-n; did you mean --max-n?"),

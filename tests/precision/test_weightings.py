@@ -20,7 +20,7 @@ from hardsim.precision.bounds import StructureBounds
 from hardsim.precision.formats import FORMATS
 from hardsim.precision.lengths import NotEnclosed
 from hardsim.precision.passes import FormatPass
-from hardsim.precision.safe_lengths import precision_of, structure_known
+from hardsim.precision.safe_lengths import assumptions_of, precision_of, structure_known
 from hardsim.precision.structure import Structure
 from hardsim.precision.weightings import geometric, multiples, sparsemax, weights
 from hardsim.proof.shared.result import NoProof
@@ -55,6 +55,13 @@ CASES = {
 def exported(case: str) -> Any:
     file, options = CASES[case]
     return export_of(read_input(str(FORMULAS / file)), options, 8)
+
+
+def test_the_assumptions_name_what_is_computed() -> None:
+    made = export_of(read_input(str(FORMULAS / "since.ltl")), ModelOptions(), 8)
+    plain = assumptions_of(made, False)
+    for case in CASES:
+        assert len(assumptions_of(exported(case), False)) == len(plain) + 1, case
 
 
 # ---- one row ----
