@@ -177,6 +177,14 @@ def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) 
     found.make_context(name, ["--help"], parent=above)
 
 
+def _advice_on_options(context: Any) -> str:
+    """Return where the options of a command are listed; before any command, where options are written."""
+    if context.parent is None:
+        return "Options follow the command, as in `hardsim check FILE --max-n 8`; `hardsim --help` lists them."
+    listed = f"`hardsim {context.command.name} --help-all` lists its options."
+    return f"{listed} Write '--' before files and words that start with '-'."
+
+
 def _usage_message(error: Any, arguments: list[str]) -> list[str]:
     """Return the lines to print for a usage error, with advice if a file or a word was taken for an option."""
     if type(error) is typer.BadParameter:  # a value: how options are written is not the question
@@ -193,14 +201,8 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         advice = instead(given, str(command.name))
         near = "" if advice else did_you_mean(given, [name for name in known if name.startswith("--")])
         error.message = f"no such option: {given}{near and f'; {near}'}"
-        if error.ctx.parent is None:
-            example = "Options follow the command, as in `hardsim check FILE --max-n 8`; `hardsim --help` lists them."
-            advice = "" if near else example
-        elif not (near or advice):
-            advice = (
-                f"`hardsim {command.name} --help-all` lists its options. Write '--' before files and words that start "
-            )
-            advice += "with '-'."
+        if not (near or advice) or error.ctx.parent is None:
+            advice = "" if near else _advice_on_options(error.ctx)
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(limited(error.message, LONGEST_MESSAGE))
     text = io.StringIO()

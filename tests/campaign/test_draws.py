@@ -42,7 +42,7 @@ class Branches:
 
     def getrandbits(self, count: int) -> int:
         """Stand for random bits; see `_choices`."""
-        raise NotImplementedError
+        raise NotImplementedError  # `_choices` asks `randrange` in its place
 
     def following(self) -> bool:
         """Go on to the next choices; False after the last."""
