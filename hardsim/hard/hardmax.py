@@ -1,9 +1,10 @@
 """Attention over rows of exact scores: masks, means, the hardmax, and the facts about its rows that reports need.
 
-A row is the scores of all keys for one query. Three methods give the same numbers. If keys are the same for every
+A row is the scores of all keys for one query. Four methods give the same numbers. If keys are the same for every
 word and only few of them are distinct (sign tests), a row has one score per distinct key. If keys lie on a strictly
-concave curve (look-ups: j and -j^2), the scores of a row rise and then fall, and bisection finds the largest.
-Otherwise every query is multiplied by every key.
+concave curve (look-ups: j and -j^2), the scores of a row rise and then fall, and bisection finds the largest. If a word
+has few distinct queries (the nearest position, a bracket of the same depth), each of them is multiplied by every key
+once, and running maxima give the rows of all its positions. Otherwise every query is multiplied by every key.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ BLOCK = 1 << 20
 
 FEW = 8
 """The greatest number of distinct keys for which `few_keys` is used."""
-NARROW = 1 << 30
-"""Scores whose bound is below this number are held in 32 bits."""
+SHARED = 8
+"""The least number of positions per distinct query, on average over the words, for which `few_queries` is used."""
+SPREAD = np.int64(0x9E3779B97F4A7C15 - (1 << 64))
+"""An odd multiplier whose powers combine the parts of a query into one number, modulo 2^64."""
+NARROW = (1 << 31) - 1
+"""Scores whose bound is below this number are held in 32 bits, where the least integer is below all of them."""
 
 Columns = Mapping[str, Integers]
 """Numbers by coordinate, (words or 1, positions)."""
@@ -175,7 +180,8 @@ def _found(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
     """Return the rows, by the cheapest method that applies."""
     if sight.mask.strict and not sight.bos:
         return dense(scores, sight, values)
-    return few_keys(scores, sight, values) or concave(scores, sight, values) or dense(scores, sight, values)
+    found = few_keys(scores, sight, values) or concave(scores, sight, values) or few_queries(scores, sight, values)
+    return found or dense(scores, sight, values)
 
 
 def _differ(scores: Scores, sight: Sight, values: Columns, found: AttendedRows, size: int) -> NDArray[np.int8]:
@@ -264,12 +270,22 @@ class Scores:
             units = least.tolist()
         kind = np.int64 if bound < SAFE else object
         queries, keys = ([part.astype(kind, copy=False) for part in parts] for parts in (queries, keys))
-        return Scores(queries, keys, units * (size // len(units)), bound)
+        return Scores(*_merged(queries, keys), units * (size // len(units)), bound)
 
     @property
     def static(self) -> bool:
         """True if the keys are the same for every word."""
         return all(len(key) == 1 for key in self.keys)
+
+    def chosen(self, words: NDArray[np.int64], places: NDArray[np.int64]) -> Integers:
+        """Return the scores of some queries, given by word and position, and all keys: (queries, keys)."""
+        kind = np.dtype(np.int32 if self.bound < NARROW else np.int64)
+        found: Integers = np.zeros((1, 1), dtype=kind)
+        for query, key in zip(self.queries, self.keys, strict=True):
+            left = query[0, places] if len(query) == 1 else query[words, places]
+            right = key if len(key) == 1 else key[words]
+            found = found + left[:, None].astype(kind) * right.astype(kind)
+        return found
 
     def block(self, queries: slice, keys: slice) -> Integers:
         """Return the scores of these queries and keys, (words or 1, queries, keys)."""
@@ -279,6 +295,23 @@ class Scores:
             left, right = query[:, queries, None], key[:, None, keys]
             found = found + (left * right if kind is None else left.astype(kind) * right.astype(kind))
         return found
+
+
+def _merged(queries: list[Integers], keys: list[Integers]) -> tuple[list[Integers], list[Integers]]:
+    """Return queries and keys of the same scores, with all constant queries in one, and the queries of equal keys that
+    all words share in one. Two are left as they are, since `concave` is for two."""
+    if len(queries) <= 2:
+        return queries, keys
+    steady = [len(query) == 1 and bool((query == query[0, 0]).all()) for query in queries]
+    merged: dict[object, tuple[Integers, Integers]] = {}
+    for place, (query, key, constant) in enumerate(zip(queries, keys, steady, strict=True)):
+        if constant:
+            with_one, rest = merged.get("constant", (np.ones_like(query), 0))
+            merged["constant"] = with_one, rest + query[0, 0] * key
+        else:
+            name = tuple(key[0].tolist()) if len(key) == 1 else place
+            merged[name] = merged.get(name, (0, key))[0] + query, key
+    return [query for query, _ in merged.values()], [key for _, key in merged.values()]
 
 
 def _single(column: Exact) -> Integers:
@@ -316,9 +349,10 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
         # Keys outside the block's visible range are never read.
         keys = np.flatnonzero(seen.any(axis=0))
         some = slice(int(keys[0]), int(keys[-1]) + 1)
-        part = scores.block(queries, some)
-        block = np.broadcast_to(part, (len(part), len(seen), some.stop - some.start))
-        blocks.append(_rows(block, seen[:, some], sight, {out: whole[:, some] for out, whole in values.items()}))
+        part, shape = scores.block(queries, some), (len(seen), some.stop - some.start)
+        if part.shape[1:] != shape:
+            part = np.broadcast_to(part, (len(part), *shape)).copy()
+        blocks.append(_rows(part, seen[:, some], sight, {out: whole[:, some] for out, whole in values.items()}))
         blocks[-1] = blocks[-1]._replace(winners=blocks[-1].winners + some.start)
     gap, maxima, reach, winners = (np.concatenate(parts, axis=1) for parts in list(zip(*blocks, strict=True))[:4])
     totals = {out: np.concatenate([block.totals[out] for block in blocks], axis=1) for out in values}
@@ -326,26 +360,34 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
 
 
 def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> AttendedRows:
-    """Compute the rows of a block of scores, (words or 1, queries, keys). `seen` marks the visible keys of each
-    query."""
+    """Compute the rows of a block of scores, (words or 1, queries, keys), which is overwritten. `seen` marks the
+    visible keys of each query."""
     # `low` is below every score: masked entries never win, and a runner-up of `low` means that there is none.
-    everything, low = bool(seen.all()), int(scores.min()) - 1
-    masked = scores if everything else np.where(seen, scores, low)
-    best = masked.max(axis=2, keepdims=True)
-    top = masked == best
-    runner_up = np.where(top, low, masked).max(axis=2)
-    gap = np.where(runner_up == low, -1, best[:, :, 0] - runner_up)
-    reach = best[:, :, 0] - (scores if everything else np.where(seen, scores, best)).min(axis=2)
-    maxima = np.count_nonzero(top, axis=2)
-    winners = top.shape[2] - 1 - top[:, :, ::-1].argmax(axis=2) if sight.last else top.argmax(axis=2)
-    if sight.average and maxima.max() > 1:
+    low = int(scores.min()) - 1 if scores.dtype == object else int(np.iinfo(scores.dtype).min)
+    # Only columns that some query does not see are masked.
+    partly = np.flatnonzero(~seen.all(axis=0))
+    some = slice(int(partly[0]), int(partly[-1]) + 1) if len(partly) else slice(0)
+    masked, hidden = scores[:, :, some], ~seen[:, some]
+    np.copyto(masked, low, where=hidden)
+    best = scores.max(axis=2, keepdims=True)
+    np.copyto(masked, best, where=hidden)
+    least = scores.min(axis=2)
+    np.copyto(masked, low, where=hidden)
+    top = np.equal(scores, best)
+    tied = np.count_nonzero(top) > best.size
+    maxima = np.count_nonzero(top, axis=2) if tied else np.ones(best.shape[:2], dtype=np.int64)
+    winners = top.shape[2] - 1 - top[:, :, ::-1].argmax(axis=2) if tied and sight.last else top.argmax(axis=2)
+    if sight.average and tied:
         totals: dict[str, Integers] = {
             out: np.where(top, whole[:, None], 0).sum(axis=2) for out, whole in values.items()
         }
     else:
         totals = _taken(values, winners)
+    np.copyto(scores, low, where=top)
+    runner_up = scores.max(axis=2)
     kind = object if scores.dtype == object else np.int64
-    return AttendedRows(gap.astype(kind, copy=False), maxima, reach.astype(kind, copy=False), winners, totals)
+    most = best[:, :, 0].astype(kind, copy=False)  # differences need more bits than scores
+    return AttendedRows(np.where(runner_up == low, -1, most - runner_up), maxima, most - least, winners, totals)
 
 
 # ---- few different keys ----
@@ -460,3 +502,131 @@ def _bend(u: Integers, v: Integers) -> int | None:
             if (steps * sign > 0).all() and (turns * way > 0).all():
                 return sign * way
     return None
+
+
+# ---- few different queries ----
+
+
+def few_queries(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
+    """Compute the rows from one row of all scores per distinct query of a word. Return None if words have many distinct
+    queries, or if the visible keys of a position are neither the first nor the last ones."""
+    size, mask = len(scores.units), sight.mask
+    if sight.bos and mask in (Mask.PAST, Mask.STRICT_PAST):  # 0 and i..n
+        return None
+    kinds = _kinds(scores)
+    if kinds is None:
+        return None
+    numbers, words, examples = kinds
+    # Backwards, the last keys are the first. A query that sees nothing under a strict mask stands for itself.
+    step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
+    end = np.full(size, size - 1) if mask is Mask.NONE else np.maximum(np.arange(size)[::step] - mask.strict, 0)
+    last, blocks = sight.last is (step == 1), list[AttendedRows]()
+    # A few words at a time, so that their scores stay in the cache.
+    several = max(1, BLOCK // (8 * size) * len(numbers) // len(words))
+    for start in range(0, len(numbers), several):
+        some = numbers[start : start + several]
+        here = slice(int(some.min()), int(some.max()) + 1)
+        rows = scores.chosen(words[here], examples[here])[:, ::step]
+        running = _running_rows(rows, words[here] - start, some - here.start, end, last)
+        turned = {
+            out: (whole if len(numbers) == 1 or len(whole) == 1 else whole[start : start + several])[:, ::step]
+            for out, whole in values.items()
+        }
+        blocks.append(running.attended(turned, sight.average))
+    gap, maxima, reach, winners = (np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:4])
+    totals = {out: np.concatenate([block.totals[out] for block in blocks]) for out in values}
+    return AttendedRows(gap, maxima, reach, winners if step == 1 else size - 1 - winners, totals)
+
+
+def _kinds(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Number the distinct queries of each word. Return the number of every query, (words or 1, size), and the word and
+    a position of each number; None if there are many numbers.
+
+    Queries are sorted by one number that combines their parts, and then compared, so that no two different ones share a
+    number."""
+    if any(query.dtype == object for query in scores.queries):
+        return None
+    size, words = len(scores.units), max(map(len, scores.queries), default=1)
+    combined = np.zeros((words, size), dtype=np.int64)
+    for query in scores.queries:
+        combined = combined * SPREAD + query  # wraps around
+    order = combined.argsort(axis=1)
+    ranked = np.take_along_axis(combined, order, axis=1)
+    new = np.ones((words, size), dtype=np.bool_)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=new[:, 1:])
+    if np.count_nonzero(new) * SHARED > words * size:
+        return None
+    numbers, (word, place) = np.empty_like(order), np.nonzero(new)
+    np.put_along_axis(numbers, order, new.ravel().cumsum().reshape(order.shape) - 1, axis=1)
+    examples = order[word, place]
+    for query in scores.queries:
+        if not (query == (query[0, examples] if len(query) == 1 else query[word, examples])[numbers]).all():
+            return None
+    every = max(map(len, scores.keys), default=1)
+    if words < every:  # all words have the same queries
+        numbers = numbers + len(examples) * np.arange(every)[:, None]
+        word, examples = np.arange(every).repeat(len(examples)), np.tile(examples, every)
+    return numbers, word, examples
+
+
+class RunningRows(NamedTuple):
+    """The facts about rows as in `Rows`, (words or 1, positions); and where scores are the largest up to there, by
+    distinct query and key, if there are several such scores in any row (`ties`, else None).
+
+    `words` are the words of the distinct queries, `numbers` the number of each query, and `end` the last key that it
+    sees; `first` is the first of its maxima."""
+
+    gap: Integers
+    maxima: NDArray[np.int64]
+    reach: Integers
+    winners: NDArray[np.int64]
+    ties: NDArray[np.bool_] | None
+    words: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    end: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+    def attended(self, values: Columns, average: bool) -> AttendedRows:
+        """Return the rows with the values, (words or 1, positions), of the winners or, if `average`, of all maxima."""
+        if average and self.ties is not None:
+            totals = {out: self._sums(self.ties, whole) for out, whole in values.items()}
+        else:
+            totals = _taken(values, self.winners)
+        return AttendedRows(self.gap, self.maxima, self.reach, self.winners, totals)
+
+    def _sums(self, ties: NDArray[np.bool_], whole: Integers) -> Integers:
+        if len(self.numbers) == 1:  # all words have the same rows
+            upto = np.where(ties, whole[:, None], 0).cumsum(axis=2)
+            found: Integers = upto[:, self.numbers[0], self.end] - upto[:, self.numbers[0], self.first[0]]
+            return found + whole[:, self.first[0]]
+        upto = np.where(ties, whole if len(whole) == 1 else whole[self.words], 0).cumsum(axis=1)
+        found = upto[self.numbers, self.end] - upto[self.numbers, self.first]
+        return found + _taken({"": whole}, self.first)[""]
+
+
+def _running_rows(
+    rows: Integers, words: NDArray[np.int64], numbers: NDArray[np.int64], end: NDArray[np.int64], last: bool
+) -> RunningRows:
+    """Compute the rows of queries that see the scores up to and including `end`, from all scores of the distinct
+    queries, (distinct, keys); `numbers` and `words` are as `_kinds` returns them. Of equal maxima the last or the first
+    is the winner.
+
+    The second largest number up to j is the largest of these candidates up to j, each of them below the maximum at its
+    place: a number below the maximum before it, and the maximum before a larger number. For if v < m are the two
+    largest, then v is a candidate where it stands, if m stands before it; else v is the maximum before the first m."""
+    low, places, at = int(np.iinfo(rows.dtype).min), np.arange(rows.shape[1]), (numbers, end)
+    best = np.maximum.accumulate(rows, axis=1)
+    before = np.concatenate([np.full_like(best[:, :1], low), best[:, :-1]], axis=1)
+    again = rows == before
+    candidates = np.minimum(rows, before)
+    np.copyto(candidates, low, where=again)
+    top, second = best[at].astype(np.int64), np.maximum.accumulate(candidates, axis=1)[at]
+    reach = top - np.minimum.accumulate(rows, axis=1)[at]
+    first = np.maximum.accumulate(np.where(rows > before, places, 0), axis=1)[at]
+    gap, maxima, winners, ties = np.where(second == low, -1, top - second), np.ones_like(first), first, None
+    if again.any():  # ties, or a maximum that comes again after larger numbers are seen
+        ties = rows == best
+        upto = ties.cumsum(axis=1)
+        maxima = upto[at] - upto[numbers, first] + 1
+        winners = np.maximum.accumulate(np.where(ties, places, 0), axis=1)[at] if last else first
+    return RunningRows(gap, maxima, reach, winners, ties, words, numbers, end, first)

@@ -1,4 +1,4 @@
-"""The three ways to find the maxima of a row of scores, compared with the definition, and when each is chosen."""
+"""The four ways to find the maxima of a row of scores, compared with the definition, and when each is chosen."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.hard import hardmax as ways
 from hardsim.hard.exact import HardTrace, require_head, require_promises
-from hardsim.hard.hardmax import AttendedRows, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
+from hardsim.hard.hardmax import (
+    AttendedRows,
+    Scores,
+    Sight,
+    concave,
+    dense,
+    few_keys,
+    few_queries,
+    hardmax,
+    visible,
+    visible_folds,
+)
 from hardsim.network.integers import SAFE, Exact, Integers
 from hardsim.program.regimes import expression
 from tests.support.check import ModelOptions, read_input
@@ -76,6 +87,23 @@ def curves(draw: st.DrawFn) -> Pairs:
     return [([[value * turn for value in row] for row in a], pairs[0][1]), pairs[1]][:: draw(st.sampled_from([1, -1]))]
 
 
+@st.composite
+def repeated(draw: st.DrawFn) -> Pairs:
+    """Draw one to four pairs, of which every word has at most two different queries, and keys of any kind; pairs may
+    have the same keys or a constant query."""
+    words, size = draw(st.integers(1, 2)), draw(st.integers(2 * ways.SHARED, 2 * ways.SHARED + 3))
+    choice = [[draw(st.integers(0, 1)) for _ in range(size)] for _ in range(draw(st.sampled_from([1, words])))]
+    pairs: Pairs = []
+    for _ in range(draw(st.integers(1, 4))):
+        queries = numbers(draw, len(choice), 2)
+        if draw(st.booleans()):
+            queries = [[queries[0][0]] * 2] * len(choice)
+        again = draw(st.booleans())
+        keys = pairs[-1][1] if pairs and again else numbers(draw, draw(st.sampled_from([1, words])), size)
+        pairs.append(([[row[k] for k in line] for row, line in zip(queries, choice, strict=True)], keys))
+    return pairs
+
+
 def rows_of(pairs: Pairs, sight: Sight) -> list[list[dict[int, Fraction]]]:
     """Return the visible scores by word and query."""
     words = max(len(table) for pair in pairs for table in pair)
@@ -119,19 +147,19 @@ def scores_of(pairs: Pairs) -> Scores:
     return Scores.of([(column(query), column(key)) for query, key in pairs], len(pairs[0][0][0]))
 
 
-@given(st.one_of(few(), curves()), SIGHTS, st.data())
+@given(st.one_of(few(), curves(), repeated()), SIGHTS, st.data())
 def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Sight, data: st.DataObject) -> None:
     size = len(pairs[0][0][0])
     values = data.draw(st.lists(st.integers(-9, 9), min_size=size, max_size=size))
     scores = scores_of(pairs)
-    for way in (dense, few_keys, concave):
+    for way in (dense, few_keys, concave, few_queries):
         found = way(scores, sight, {"x": np.array([values])})
         if found is not None:
             require(found, scores, pairs, sight, values)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.one_of(few(), curves()), SIGHTS, SCALES, st.data())
+@given(st.one_of(few(), curves(), repeated()), SIGHTS, SCALES, st.data())
 def test_what_tied_positions_carry_is_their_values(
     pairs: Pairs, sight: Sight, scale: Fraction, data: st.DataObject
 ) -> None:
@@ -222,6 +250,39 @@ def test_when_keys_are_few() -> None:
     assert taken([(constant(3, 4 * ways.FEW), many)]) == []
 
 
+def queries_are_few(pairs: Pairs, sight: Sight = ALL) -> bool:
+    size = len(pairs[0][0][0])
+    return few_queries(scores_of(pairs), sight, {"x": np.zeros((1, size), dtype=np.int64)}) is not None
+
+
+def test_when_queries_are_few() -> None:
+    """Twice SHARED positions may have two different queries in a word; other words may have others."""
+    size = 2 * ways.SHARED
+    keys = [[Fraction(j * j % 7) for j in range(size)]]
+    two, three = ([[Fraction(j % count) for j in range(size)]] for count in (2, 3))
+    assert (queries_are_few([(two, keys)]), queries_are_few([(three, keys)])) == (True, False)
+    assert queries_are_few([([two[0], [value + 5 for value in two[0]]], keys)])
+    assert not queries_are_few([(two, keys), (two[:1] + three, keys)])
+    for mask in Mask:
+        masked = [queries_are_few([(two, keys)], Sight(mask, Weighting.AVERAGE, bos)) for bos in (False, True)]
+        assert masked == [True, mask not in (Mask.PAST, Mask.STRICT_PAST)]
+    huge = [[value * 10**30 for value in two[0]]]
+    assert not queries_are_few([(huge, keys)])  # machine integers alone
+
+
+def test_different_queries_that_are_combined_to_one_number() -> None:
+    """(0, 0) and (1, -SPREAD) give the same number, and stay two queries: the rows are those of all scores."""
+    spread, size = int(ways.SPREAD), 2 * ways.SHARED
+    first, second = ([[value * (j % 2) for j in range(size)]] for value in (1, -spread))
+    keys = np.arange(size)[None] % 5
+    queries = [np.array(first), np.array(second)]
+    scores = Scores(queries, [keys, np.zeros((1, size), dtype=np.int64)], [1] * size, 10)
+    sight = Sight(Mask.FUTURE, Weighting.AVERAGE, False)
+    assert few_queries(scores, sight, {"x": keys}) is None
+    scores = Scores([queries[0], 0 * queries[1]], scores.keys, scores.units, 10)
+    assert few_queries(scores, sight, {"x": keys}) is not None
+
+
 def test_rows_have_units_of_their_own_where_one_for_all_is_large() -> None:
     """Means of i numbers, i up to 60: their common unit has 80 bits, and each row's no more than i."""
     size = 60
@@ -260,6 +321,7 @@ def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(ways, "few_keys", lambda *_: None)
         patch.setattr(ways, "concave", lambda *_: None)
+        patch.setattr(ways, "few_queries", lambda *_: None)
         plain = ExactModel(program).run(words)
     for one, other in zip(found.layers, plain.layers, strict=True):
         for name in program.coordinates:
