@@ -59,16 +59,16 @@ WHOLE = 2**52
 """Bound for exact integers: those below it, and their differences, are exact in float64."""
 ROUNDING = Fraction(1, 2**64)
 """Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
-CELLS = 1 << 20
-"""Most scores of one head (words times squares of their positions) in a batch of the exact run."""
+CELLS, SYMBOLS = 1 << 20, 1 << 14
+"""Most scores of one head (words times squares of their positions) in a batch of the exact run, unless its positions
+are no more than SYMBOLS: a part of the scores is held at a time."""
 BATCH = 4096
 
 
 def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
-    """Yield the words of one length in batches of at most BATCH words whose scores fit into memory; `positions` is the
-    length as read."""
-    # The scores of a head are positions^2 numbers a word.
-    size, left = max(1, min(BATCH, CELLS // (positions * positions))), iter(words)
+    """Yield the words of one length in batches of at most BATCH words that fit into memory; `positions` is the length
+    as read."""
+    size, left = max(1, min(BATCH, max(CELLS // (positions * positions), SYMBOLS // positions))), iter(words)
     while batch := list(islice(left, size)):
         yield batch
 

@@ -44,8 +44,9 @@ from hardsim.sharpening.theorem26 import (
 from hardsim.targets.result import Answer, Word, WordError, apart, settled
 from hardsim.targets.subject import SIDES, Subject
 
-PORTION, PORTION_PAIRS = 256, 2**18
-"""Largest numbers of words, and of pairs of positions, that are measured together."""
+PORTION, PORTION_PAIRS, PORTION_SYMBOLS = 256, 2**18, 2**14
+"""Largest numbers of words, and of pairs of positions, that are measured together, unless the words have no more than
+PORTION_SYMBOLS symbols."""
 INVISIBLE = Fraction(1, 2**20)
 """Largest error bound, relative to the least distance of an output from the threshold, with which softmax runs on a
 share of the words only."""
@@ -225,7 +226,8 @@ def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answ
 
 
 def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    size = max(1, min(PORTION, PORTION_PAIRS // len(words[0]) ** 2)) if words else 1
+    n = len(words[0]) if words else 1
+    size = max(1, min(PORTION, max(PORTION_PAIRS // n**2, PORTION_SYMBOLS // n)))
     for start in range(0, len(words), size):
         yield words[start : start + size]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from math import ceil, isqrt, lcm
 
 import numpy as np
@@ -183,20 +184,20 @@ class ExactModel:
         positions = range(self.program.first, n + 1)
         if n != self._length:
             self._length, self._encoded = n, encoded(self.program, n)
-        symbols = np.array([[self._symbols[symbol] for symbol in word] for word in words], dtype=np.int64)
+        numbers = map(self._symbols.__getitem__, chain.from_iterable(words))
+        symbols = np.fromiter(numbers, np.int64, len(words) * n).reshape(len(words), n)
         if self.program.bos:
             start = np.full((len(words), 1), self._symbols[BOS], dtype=np.int64)
             symbols = np.concatenate([start, symbols], axis=1)
-        columns: Columns = {ONE: Exact.row([1] * len(positions), len(words))}
-        for name in self.program.coordinates:
-            parts: list[tuple[Exact, Rational]] = [(columns[name], 1)] if name in columns else []
-            for letter in self.program.letters:
-                if letter.name == name:
-                    held = holds_at(letter.symbols, self._symbols.alphabet, symbols)
-                    parts.append((Exact(held, 1, 1), letter.value))
-            parts += [(row, 1) for encoded, row in self._encoded if encoded == name]
-            columns[name] = combination(parts, 0, (len(words), len(positions)))
-        return columns
+        parts: dict[str, list[tuple[Exact, Rational]]] = {ONE: [(Exact.row([1] * len(positions), 1), 1)]}
+        for letter in self.program.letters:
+            held = holds_at(letter.symbols, self._symbols.alphabet, symbols)
+            parts.setdefault(letter.name, []).append((Exact(held, 1, 1), letter.value))
+        for name, row in self._encoded:
+            parts.setdefault(name, []).append((row, 1))
+        found = {name: combination(some, 0, symbols.shape) for name, some in parts.items()}
+        nothing = combination([], 0, symbols.shape)
+        return {name: found.get(name, nothing) for name in (ONE, *self.program.coordinates)}
 
     def _attention(self, layer: ProgramLayer, columns: Columns) -> LayerTrace:
         found = LayerTrace(dict(columns), {})

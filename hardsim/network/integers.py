@@ -103,7 +103,8 @@ class Exact:
         """Clip the numbers to [0, 1], or only to at least 0 if `high` is False; with `cap`, return x+ - (x - cap)+,
         where y+ is the greater of y and 0."""
         if cap is None or not high:
-            return Exact.of(np.clip(self.whole, 0, self.unit if high else None), self.unit)
+            positive = np.maximum(self.whole, 0)
+            return Exact.of(np.minimum(positive, self.unit) if high else positive, self.unit)
         shape = np.broadcast_shapes(self.whole.shape, cap.whole.shape)
         above = combination([(self, 1), (cap, -1)], 0, (shape[0], shape[1]))
         return combination([(self.clip(False), 1), (above.clip(False), -1)], 0, (shape[0], shape[1]))
@@ -116,7 +117,11 @@ class Exact:
 
 def largest(whole: Integers) -> int:
     """Return the greatest absolute value in the array, 0 if it is empty."""
-    return int(max(abs(int(whole.max())), abs(int(whole.min())))) if whole.size else 0
+    if not whole.size:
+        return 0
+    if not whole.strides[0]:
+        whole = whole[:1]  # one row in memory
+    return max(int(np.maximum.reduce(whole, axis=None)), -int(np.minimum.reduce(whole, axis=None)))
 
 
 def widened(whole: Integers, bound: int) -> Integers:
@@ -146,15 +151,25 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
         column = parts[0][0]
         return column if column.whole.shape == shape else column.repeated(shape)
     unit = lcm(bias.denominator, *(column.unit * coefficient.denominator for column, coefficient in parts))
-    factors = [int(coefficient * unit) // column.unit for column, coefficient in parts]
-    start = int(bias * unit)
+    factors = [
+        coefficient.numerator * (unit // (column.unit * coefficient.denominator)) for column, coefficient in parts
+    ]
+    start = bias.numerator * (unit // bias.denominator)
     bound = abs(start) + sum(abs(factor) * column.size for factor, (column, _) in zip(factors, parts, strict=True))
     # A stride of 0 along the words marks a broadcast row: every word has the same numbers.
     same = all(len(column.whole) == 1 or column.whole.strides[0] == 0 for column, _ in parts)
-    total: Integers = np.full((1, shape[1]) if same else shape, start, dtype=object if bound >= SAFE else np.int64)
+    wide = (1, shape[1]) if same else shape
+    if not parts:
+        return Exact(np.full(wide, start, dtype=object if bound >= SAFE else np.int64), unit, bound).repeated(shape)
+    total: Integers | None = None
     for factor, (column, _) in zip(factors, parts, strict=True):
-        total = total + widened(column.whole[:1] if same else column.whole, bound) * factor
-    found = Exact.of(total, unit)
+        part = widened(column.whole[:1] if same else column.whole, bound)
+        part = part if factor == 1 else -part if factor == -1 else part * factor
+        total = part if total is None else total + part
+    assert total is not None
+    if start:
+        total = total + start
+    found = Exact.of(total if total.shape == wide else np.broadcast_to(total, wide), unit)
     return found.repeated(shape) if same else found
 
 

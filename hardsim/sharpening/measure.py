@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -203,21 +204,22 @@ def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequen
 def _size(program: Program, columns: Columns) -> Fraction:
     """Return the largest absolute value of a coordinate. The constant 1 counts only if the program has it as a
     coordinate."""
-    return max(columns[name].magnitude for name in program.coordinates)
+    sizes = [(columns[name].size, columns[name].unit) for name in program.coordinates]
+    return _ratio(*sizes[_first_largest(sizes)])
 
 
 def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
-    gaps: list[Fraction | None] = []
+    # Above every gap, for rows of equal scores, which have none.
+    none = int(rows.gap.max()) + 1
+    least_of_query = np.where(rows.gap >= 0, rows.gap, none)
+    pairs = list(zip(least_of_query.min(axis=0).tolist(), rows.units, strict=True))
+    gaps = [None if number == none else _ratio(number, unit) for number, unit in pairs]
     least: tuple[Fraction, Witness] | None = None
-    for query, (column, unit) in enumerate(zip(rows.gap.T, rows.units, strict=True)):
-        there = np.flatnonzero(column >= 0)
-        gap = None
-        if len(there):
-            word = int(there[column[there].argmin()])
-            gap = Fraction(int(column[word]), unit)
-            if least is None or gap < least[0]:
-                least = gap, Witness(tuple(words[word]), query + first)
-        gaps.append(gap)
+    if queries := [query for query, (number, _) in enumerate(pairs) if number != none]:
+        query = queries[_first_largest([(-pairs[query][0], pairs[query][1]) for query in queries])]
+        word = int(least_of_query[:, query].argmin())
+        least = _ratio(*pairs[query]), Witness(tuple(words[word]), query + first)
+    reaches = list(zip(rows.reach.max(axis=0).tolist(), rows.units, strict=True))
 
     def largest(found: NDArray[Any], more_than: int) -> tuple[int, Witness] | None:
         """Return the largest number of all rows and the first row that has it; None unless it is more than
@@ -230,12 +232,25 @@ def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
         gaps=gaps,
         fewest=rows.maxima.min(axis=0).tolist(),
         most=rows.maxima.max(axis=0).tolist(),
-        reach=max(Fraction(int(reach), unit) for reach, unit in zip(rows.reach.max(axis=0), rows.units, strict=True)),
+        reach=_ratio(*reaches[_first_largest(reaches)]),
         sizes=rows.sizes,
         least=least,
         tie=largest(rows.maxima, 1),
         differ=largest(rows.differ, ONE_VALUE),
     )
+
+
+_ratio = lru_cache(1 << 14)(Fraction)
+"""Return a quotient of integers. Rows of one length, and of similar heads, have the same ones again and again."""
+
+
+def _first_largest(ratios: Sequence[tuple[int, int]]) -> int:
+    """Return the index of the first of the largest quotients of integers, whose second parts are positive."""
+    best = 0
+    for place, (number, unit) in enumerate(ratios):
+        if number * ratios[best][1] > ratios[best][0] * unit:
+            best = place
+    return best
 
 
 def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, tuple[Fraction, ...]]]:

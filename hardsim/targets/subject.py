@@ -200,7 +200,9 @@ class Subject(Target):
         if self.acceptor:
             place = program.reading_index(trace.n)
             column = trace.columns[program.output]
-            return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
+            outputs = column.whole[:, place].tolist()
+            verdicts = {output: program.verdict(Fraction(output, column.unit)) for output in set(outputs)}
+            return [verdicts[output] for output in outputs]
         # Index of the first symbol: a beginning of sequence at position 0 has no output.
         first, level = 1 - program.first, self.threshold
         if program.integers:
