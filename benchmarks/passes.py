@@ -2,8 +2,10 @@
 costs.
 
 The alternatives to hardsim are batched PyTorch on one thread and plain numpy. hardsim does what a check does with
-words: exact hard attention, certified float64 compared with it, the answers and the errors of all heads. PyTorch and
-numpy only give an output for each word, without an error bound or hard attention."""
+words: exact hard attention, certified float64 compared with it, the answers and the errors of all heads. Of a program's
+words a check runs float64 on a share, if an error bound decides the others; then the facts that this bound rests on are
+measured on every word. PyTorch and numpy only give an output for each word, without an error bound or hard
+attention."""
 
 from __future__ import annotations
 
@@ -16,20 +18,25 @@ from itertools import product
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from benchmarks.commands import BINARY, FLIPFLOP
 from benchmarks.dense import DensePass, naive
 from benchmarks.runner import ROOT, Case, FailedError, Target, turns
 from hardsim.campaign.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
-from hardsim.campaign.preparation import plan_length, prepare_words
+from hardsim.campaign.preparation import LengthPlan, plan_length, prepare_words
 from hardsim.campaign.words import members, sample_words
 from hardsim.hard.batch_hard import BatchHard
+from hardsim.hard.exact import HardTrace
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.program.assemble import assemble
+from hardsim.sharpening.measure import measure
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_input
 from hardsim.targets.result import BALL, MPMATH, Answer
 
-CHECKED, DENSE, FLOAT32, FLOAT64 = "certified + exact", "plain numpy", "torch float32", "torch float64"
+CHECKED, EVERY = "certified + exact", "certified + exact, float64 on every word"
+DENSE, FLOAT32, FLOAT64 = "plain numpy", "torch float32", "torch float64"
 CERTIFIED, NAIVE = "certified float64", "naive mpmath"
 BALLS = "balls"
 
@@ -70,11 +77,13 @@ class Work:
         seeds = [word for word, _ in subject.examples]
         pool = members(subject.alphabet, n, lambda word: oracle(word) is True, Random(0), seeds, max(4, count // 4))
         words = sample_words(subject.alphabet, n, count, 0, pool)
+        self.plan: LengthPlan | None = None
         if subject.one_network:
             network, program = subject.model, subject.program
         else:  # the network of a program is assembled at the temperature for these words
             found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
-            network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
+            self.plan = plan_length(found, subject, n)
+            network, program = assemble(found.program, self.plan.schedule), found.program
         self.n, self.subject, self.network, self.program, self.words = n, subject, network, program, words
         self.truth = [oracle(word) is True for word in words]
         # The words, in the batches that a check would run.
@@ -107,15 +116,26 @@ class Work:
         floats = FloatEngine(self.subject, self.network, self.watched)
         return lambda: [_sure(one) for part, hard in pairs for one in floats.batch(part, hard).answers]
 
-    def checked(self) -> Run:
-        """Prepare a run of exact hard attention and of certified float64 compared with it, as a check runs words.
+    def checked(self, every: bool = False) -> Run:
+        """Prepare a run of exact hard attention and of certified float64 compared with it, as a check runs words. An
+        answer counts where the two agree.
 
-        An answer counts where the two agree."""
-        floats = FloatEngine(self.subject, self.network, self.watched)
+        Where an error bound decides the words of a program, float64 runs on a share of them, and the facts of this
+        bound are measured on every word; with `every`, float64 runs on every word. The bound itself is computed once
+        for a length, before the clock starts, as the network's tables are."""
+        floats, plan = FloatEngine(self.subject, self.network, self.watched), self.plan
+        plan = None if every or plan is None or not plan.invisible else plan
 
         def agreed(part: Sequence[Any], hard: Hard) -> Answers:
-            both = zip(floats.batch(part, hard).answers, hard.answers, strict=True)
-            return [_sure(one) if one == two else None for one, two in both]
+            run = None
+            if plan is not None:
+                assert isinstance(hard.trace, HardTrace)
+                measure(self.program, part, hard.trace)
+                run = np.flatnonzero(plan.share(len(part)))
+            found = floats.batch(part, hard, run)
+            if run is not None:
+                found.follow(hard.answers, run)
+            return [_sure(one) if one == two else None for one, two in zip(found.answers, hard.answers, strict=True)]
 
         return lambda: [answer for part in self.parts for answer in agreed(part, self.runner.run(part))]
 
@@ -153,7 +173,9 @@ def costs(work: Work, runs: Mapping[str, Run], rounds: Sequence[int]) -> tuple[d
 def alternatives(language: str, n: int, count: int, rounds: int = 9) -> tuple[Mapping[str, float], str]:
     """Measure what a check does with `count` words of length n, plain numpy, and PyTorch where it is installed."""
     work = Work(language, n, count)
-    runs = {CHECKED: work.checked(), DENSE: work.plain(DensePass(work.network, n))}
+    runs: dict[str, Run] = {CHECKED: work.checked(), DENSE: work.plain(DensePass(work.network, n))}
+    if work.plan is not None:
+        runs[EVERY] = work.checked(every=True)
     if find_spec("torch") is None:
         print("torch is not installed: its rows are left out (pip install '.[bench]')", file=sys.stderr)
     else:
@@ -212,9 +234,10 @@ def compare(answers: Mapping[str, Any], words: Sequence[Any], oracle: Any) -> No
 
 
 def _alternative(language: str, n: int, count: int) -> Case:
-    rows = [
-        (f"{CHECKED} / {FLOAT32}", "x", ("≤", 0.5)),
+    rows: list[tuple[str, str, Target | None]] = [
+        (f"{CHECKED} / {FLOAT32}", "x", ("≤", 0.5 if LANGUAGES[language][1] else 1.0)),
         *((f"{CHECKED} / {one}", "x", None) for one in (FLOAT64, DENSE)),
+        (f"{EVERY} / {FLOAT32}", "x", None),
     ]
     name = f"{language}{f', {count} words' * (count == MANY)}, n = {n}"
     return Case("alternatives", name, rows, partial(alternatives, language, n, count), "s a word")
