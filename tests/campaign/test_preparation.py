@@ -129,8 +129,9 @@ def test_which_words_are_tried(tmp_path: Path) -> None:
 
 def test_batches_hold_all_words_in_order() -> None:
     assert list(batches(words(3), 4)) == [words(3)]
-    # 1024 positions: 2^20 scores, one word at a time.
-    assert list(batches(words(1), 1024)) == [[("a",)], [("b",)]]
+    # 2^14 positions: one word at a time.
+    assert list(batches(words(1), 1 << 14)) == [[("a",)], [("b",)]]
+    assert list(map(len, batches(words(7), 300))) == [54, 54, 20]
     assert list(batches([], 3)) == []
 
 
