@@ -24,11 +24,11 @@ from hardsim.errors import Undecided
 from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.network.integers import Exact, largest, widened
-from hardsim.network.numbers import ONE, Rational
+from hardsim.network.numbers import ONE
 from hardsim.network.transformer import Schedule, Terms, Transformer
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
-from hardsim.run.arithmetic import Column, Value, linear
+from hardsim.run.arithmetic import Column, Value, is_exact, linear
 from hardsim.run.ball import bound_of, lower, upper
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
@@ -367,25 +367,28 @@ class WordEngine:
             trace,
             hard,
             lambda form: linear(found.arithmetic, form, trace.columns),
-            lambda soft, expected, _: self._distance(
-                soft, expected.values(place if len(expected.whole) > 1 else 0), found
-            ),
+            lambda soft, expected, _: self._distance(soft, expected, place, found),
             lambda sums: (max(low for low, _ in sums) / 2, max(high for _, high in sums) / 2),
         )
 
     def _ends(self, value: Value) -> Bounds:
         return (exact(value),) * 2 if self.engine == MPMATH else (lower(value), upper(value))
 
-    def _distance(self, column: Column, expected: Sequence[Rational], found: SoftTrace) -> Bounds:
-        """Return lower and upper bounds of the largest distance of a column from one word's hard values over all
-        positions."""
-        number, known = found.arithmetic.number, Fraction(0)
-        numbers: list[Any] = []
-        for value, hard in zip(column.values, expected, strict=True):
-            if isinstance(value, int | Fraction):
-                known = max(known, abs(Fraction(value) - hard))
+    def _distance(self, column: Column, expected: Exact, place: int, found: SoftTrace) -> Bounds:
+        """Return lower and upper bounds of the largest distance of a column from the hard values of the word number
+        `place` over all positions."""
+        number, unit, numbers = found.arithmetic.number, expected.unit, list[Any]()
+        top, below = 0, 1  # the largest distance of rationals: integers are compared, since Fractions are slow
+        whole = expected.whole[place if len(expected.whole) > 1 else 0].tolist()
+        for value, hard in zip(column.values, whole, strict=True):
+            if is_exact(value):
+                over = value.denominator * unit
+                off = abs(value.numerator * unit - hard * value.denominator)
+                if off * below > top * over:
+                    top, below = off, over
             else:
-                numbers.append(abs(value - (hard if isinstance(hard, int) else number(hard))))
+                numbers.append(abs(value - (hard if unit == 1 else number(Fraction(hard, unit)))))
+        known = Fraction(top, below)
         if not numbers:
             return known, known
         low, high = self._ends(found.arithmetic.ranked(numbers, 1))
@@ -464,14 +467,14 @@ class FloatEngine:
             rows = _nearest(trace.columns[self.subject.output], n, first)
             spread = np.broadcast_to(rows, (trace.words, n)).tolist()
             return [tuple(row) for row in spread], np.array([None not in row for row in spread], dtype=np.bool_)
-        sides: list[tuple[str, list[list[bool | None]]]] = []
+        shape, overs, unders = (trace.words, n), list[Booleans](), list[Booleans]()
         with np.errstate(all="ignore"):
-            for symbol, name in self.subject.program.outputs:
+            for _, name in self.subject.program.outputs:
                 block = trace.columns[self.subject.index[name]]
-                side = _sides(above(block, level), below(block, level))[:, first:]
-                sides.append((symbol, np.broadcast_to(side, (trace.words, n)).tolist()))
-        words = range(trace.words)
-        answers = [self.subject.symbols([(symbol, rows[word]) for symbol, rows in sides]) for word in words]
+                over, under = (np.broadcast_to(side(block, level)[:, first:], shape) for side in (above, below))
+                overs.append(over)
+                unders.append(under)
+        answers = self.subject.symbols(np.stack(overs), np.stack(unders))
         return list(answers), np.array([settled(answer) for answer in answers], dtype=np.bool_)
 
     def _margins(self, trace: BatchTrace, n: int) -> Floats:

@@ -177,9 +177,9 @@ class Export(ABC):
         """Return the expected answers on words of one length, from the formula or else from the exact network; None
         for a word without an answer."""
 
-    def symbols(self, sides: Sequence[Sequence[bool | None]]) -> tuple[str | None, ...] | None:
-        """Return the symbols of a one-hot output, from the sides of the threshold on which each output lies at each
-        position. Return None if the outputs are not symbols."""
+    def symbols(self, over: NDArray[np.bool_], under: NDArray[np.bool_]) -> tuple[str | None, ...] | None:
+        """Return the symbols of a one-hot output. `over` and `under` are (positions, outputs): True where an output is
+        certainly above the threshold, and certainly below it. Return None if the outputs are not symbols."""
         return None
 
 
@@ -274,11 +274,12 @@ class CompiledExport(Export):
             return [one.soft if one.decided else None for one in evaluate(self.target, words, CheckOptions())]
         return list(self.target.answers(words) or [])
 
-    def symbols(self, sides: Sequence[Sequence[bool | None]]) -> tuple[str | None, ...] | None:
-        """Return the symbols of a one-hot output, from the sides of the threshold on which each output lies at each
-        position. Return None if the outputs are not symbols."""
-        names = [symbol for symbol, _ in self.target.program.outputs]
-        return self.target.symbols(list(zip(names, sides, strict=True))) if names else None
+    def symbols(self, over: NDArray[np.bool_], under: NDArray[np.bool_]) -> tuple[str | None, ...] | None:
+        """Return the symbols of a one-hot output. `over` and `under` are (positions, outputs): True where an output is
+        certainly above the threshold, and certainly below it. Return None if the outputs are not symbols."""
+        if not self.target.program.outputs:
+            return None
+        return self.target.symbols(over.T[:, None], under.T[:, None])[0]
 
 
 def export_of(given: Input, options: ModelOptions, max_n: int) -> Export:

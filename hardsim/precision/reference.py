@@ -12,7 +12,6 @@ from random import Random
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate
@@ -115,7 +114,7 @@ class Answers:
         if rule == "value":
             return _Values(low, high, level)
         above, below = low > level, high < level
-        symbols = self.made.symbols([list(_sides(above[:, k], below[:, k])) for k in range(low.shape[1])])
+        symbols = self.made.symbols(above, below)
         if symbols is not None:
             return None if None in symbols else symbols
         if not (above | below).all():
@@ -126,11 +125,6 @@ class Answers:
 def _weighted(layer: Mapping[str, Any]) -> bool:
     """Return True if a head of a layer has a weighting other than softmax."""
     return any("weighting" in head for head in layer["heads"])
-
-
-def _sides(above: NDArray[Any], below: NDArray[Any]) -> Iterator[bool | None]:
-    for up, down in zip(above, below, strict=True):
-        yield True if up else False if down else None
 
 
 def _largest(low: Any, high: Any, names: Sequence[str]) -> tuple[str, ...] | None:

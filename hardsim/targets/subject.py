@@ -13,6 +13,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hardsim.compiling.from_ltl.rounded import rounding_text
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.batch_hard import BatchHard
@@ -23,6 +26,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.nesting import NestingDepth, nesting_depth
 from hardsim.lang.predicate import user_predicates
 from hardsim.network.columns import Defined, UserPredicate
+from hardsim.network.integers import widened
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
@@ -212,13 +216,14 @@ class Subject(Target):
                 [Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))
             ]
             return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
-        columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
-        found: list[Answer] = []
-        for word in range(columns[0][1].whole.shape[0]):
-            rows = [(symbol, column.values(word)[first:]) for symbol, column in columns]
-            sides = [(symbol, [None if value == level else value > level for value in row]) for symbol, row in rows]
-            found.append(self.symbols(sides))
-        return found
+        overs, unders = list[NDArray[np.bool_]](), list[NDArray[np.bool_]]()
+        for _, name in program.outputs:
+            column = trace.columns[name]
+            bound = max(column.size * level.denominator, abs(level.numerator) * column.unit)
+            whole = widened(column.whole[:, first:], bound) * level.denominator
+            overs.append(whole > level.numerator * column.unit)
+            unders.append(whole < level.numerator * column.unit)
+        return list(self.symbols(np.stack(overs), np.stack(unders)))
 
     def require_digits(self, max_n: int, dps: int | None) -> None:
         """Require that mpmath can run words of up to `max_n` symbols in the one network. Raises InputError if it would
@@ -459,9 +464,9 @@ class Subject(Target):
         if self.program.integers:
             column = trace.columns[self.output].values[first:]
             return tuple(nearest(value, len(column)) for value in column)
-        columns = [(symbol, trace.columns[self.index[name]].values[first:]) for symbol, name in self.program.outputs]
-        sides = [(symbol, [side(value, self.threshold) for value in column]) for symbol, column in columns]
-        return self.symbols(sides)
+        columns = [trace.columns[self.index[name]].values[first:] for _, name in self.program.outputs]
+        sides = np.array([[[side(value, self.threshold) for value in column]] for column in columns], dtype=object)
+        return self.symbols(sides == np.array(True), sides == np.array(False))[0]
 
     def is_settled(self, trace: Trace[Any]) -> bool:
         """Return True if more precision would not change the answer of a run."""
@@ -475,18 +480,18 @@ class Subject(Target):
             return output_settled(value)
         return side(value, self.threshold) is not None
 
-    def symbols(self, sides: Sequence[tuple[str, Sequence[bool | None]]]) -> tuple[str | None, ...]:
-        """Return the symbols of a one-hot output, without blanks; None at positions where the symbol is uncertain.
+    def symbols(self, over: NDArray[np.bool_], under: NDArray[np.bool_]) -> list[tuple[str | None, ...]]:
+        """Return by word the symbols of a one-hot output, without blanks; None at positions where the symbol is
+        uncertain.
 
-        `sides` gives for each symbol and position True if its coordinate is above the threshold, None if uncertain.
+        `over` and `under` are (outputs, words, positions): True where the coordinate of the output's symbol is
+        certainly above the threshold, and certainly below it.
         """
-        found: list[str | None] = []
-        for place in range(len(sides[0][1])):
-            here = [(symbol, column[place]) for symbol, column in sides]
-            chosen = [symbol for symbol, above in here if above]
-            certain = len(chosen) == 1 and all(above is not None for _, above in here)
-            found.append(chosen[0] if certain else None)
-        return tuple(symbol for symbol in found if symbol is None or symbol != self.blank)
+        certain = (over.sum(axis=0) == 1) & (over | under).all(axis=0)
+        names = [*(symbol for symbol, _ in self.program.outputs), None]
+        chosen = np.where(certain, over.argmax(axis=0), len(names) - 1).tolist()
+        rows = [[names[number] for number in row] for row in chosen]
+        return [tuple(symbol for symbol in row if symbol is None or symbol != self.blank) for row in rows]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
