@@ -32,6 +32,7 @@ from hardsim.run.arithmetic import Column, Value, is_exact, linear
 from hardsim.run.ball import bound_of, lower, upper
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.float_stack import run_at
 from hardsim.run.float_trust import FLOAT_DIGITS, distrust
 from hardsim.run.mp import exact
 from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
@@ -458,6 +459,18 @@ class FloatEngine:
                     result[place] = True, answers[row]
         return result, margins
 
+    def decisions_at(
+        self, prepared: Sequence[Word], temperatures: Sequence[Schedule]
+    ) -> list[list[tuple[bool, Answer]]]:
+        """Return for each temperature the decisions on words of one length: (True, answer), or (False, None) if float64
+        does not decide the word."""
+        if distrust() is not None:
+            return [[(False, None)] * len(prepared) for _ in temperatures]
+        trace = run_at(self.floats, self.floats.symbols(prepared), temperatures)
+        answers, sure = self.answers(trace, len(prepared[0]))
+        found = [(True, answer) if one else (False, None) for answer, one in zip(answers, sure.tolist(), strict=True)]
+        return [found[start : start + len(prepared)] for start in range(0, len(found), len(prepared))]
+
     def answers(self, trace: BatchTrace, n: int) -> tuple[list[Answer], Booleans]:
         """Return the answers on a batch of words of length n, and True for each that is certain."""
         if self.subject.acceptor:
@@ -660,6 +673,15 @@ class SoftEngine:
                 found[place] = self.words.decision(word, raised)
                 raised = raised and found[place][0]
         return found, margins
+
+    def decisions_at(
+        self, prepared: Sequence[Word], temperatures: Sequence[Schedule]
+    ) -> list[list[tuple[bool, Answer]]]:
+        """Return for each temperature what float64 decides on words of one length, as they are read: (True, answer), or
+        (False, None) for a word that it leaves open."""
+        if self.floats is None:
+            return [[(False, None)] * len(prepared) for _ in temperatures]
+        return self.floats.decisions_at(prepared, temperatures)
 
     def _in_floats(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
         if self.floats is None:

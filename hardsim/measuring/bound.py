@@ -10,7 +10,7 @@ same is done at the temperature before, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -89,6 +89,8 @@ UNUSED_FOR_GAPS = (
     "score gaps depend on no temperature, and have a row each",
 )
 """Options that do not apply where only gaps are reported, and the reason."""
+AT_ONCE, CELLS = 6, 1 << 18
+"""Greatest numbers of temperatures that are run together, and of scores of a head for all of them."""
 CHANGES = (1, 1, 2, 3)
 """Numbers of changes made to a word at once, one of which is drawn."""
 LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
@@ -147,8 +149,14 @@ class Hunter:
         wrong: Word | None = None
         answered: list[bool] = []
         self.stuck = False
-        for factor in factors:
-            wrong = self.wrong_word(factor, attack=False)
+        for factor, row in zip(factors, self._ahead(factors), strict=True):
+            open_ = next(
+                (place for place, one in enumerate(row) if one != (True, self.expected[self.words[place]])), -1
+            )
+            if open_ >= 0 and row[open_][0]:
+                wrong = self.words[open_]
+            elif open_ >= 0 or not row:
+                wrong = self.wrong_word(factor, attack=False)
             self.tries += 1
             self._tried()
             if wrong is not None:
@@ -169,16 +177,32 @@ class Hunter:
         right = factors[known - 1] if known else None
         return Crossing(right, None if wrong is None else factors[place], wrong)
 
-    def wrong_word(self, factor: Fraction, attack: bool = True) -> Word | None:
-        """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found:
-        one of the words known, or with `attack` a changed one. Set `stuck` if a word has no answer at this or an
-        earlier temperature of the search."""
-        schedule = self.make(factor)
+    def _ahead(self, factors: Sequence[Fraction]) -> Iterator[list[tuple[bool, Answer]]]:
+        """Yield for each temperature the decisions of float64 on the words, computed for several temperatures at once;
+        nothing in place of them where one temperature has work enough."""
+        size = len(self.subject.prepared(self.words[0])) + self.program.bos
+        count = min(AT_ONCE, CELLS // (len(self.words) * size * size))
+        if count < 2 or not all(map(settled, self.expected.values())):
+            yield from ([] for _ in factors)
+            return
+        prepared = [self.subject.prepared(word) for word in self.words]
+        for start in range(0, len(factors), count):
+            schedules = [self.make(factor) for factor in factors[start : start + count]]
+            yield from self._engine(schedules[0]).decisions_at(prepared, schedules)
+
+    def _engine(self, schedule: Schedule) -> SoftEngine:
+        """Return the engine at a temperature, which shares what depends on none with the one used last."""
         if self._soft is None:
             self._soft = SoftEngine(self.subject, assemble(self.program, schedule), self.program)
         else:
             self._soft = self._soft.at_temperature(schedule)
-        soft = self._soft
+        return self._soft
+
+    def wrong_word(self, factor: Fraction, attack: bool = True) -> Word | None:
+        """Return a word that softmax certainly answers wrongly at the temperature `factor`, or None if none is found:
+        one of the words known, or with `attack` a changed one. Set `stuck` if a word has no answer at this or an
+        earlier temperature of the search."""
+        soft = self._engine(self.make(factor))
         margins = self._margins(soft, self.words)
         if isinstance(margins, tuple):
             return margins
@@ -242,7 +266,7 @@ def bits_needed(soft: SoftEngine, prepared: Sequence[Word]) -> int | None:
     left = list(reversed(prepared))
     for bits in range(LEAST_BITS, MOST_BITS + 1, BIT_STEP):
         arithmetic = BallArithmetic(bits)
-        forward = Forward(soft.network, arithmetic)
+        forward = Forward(soft.network, arithmetic, margins=False)
         with arithmetic.precision():
             while left and soft.subject.is_settled(forward.run(left[-1])):
                 left.pop()

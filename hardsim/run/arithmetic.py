@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from operator import add
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from hardsim.lang.reals import RealNumber
-from hardsim.network.numbers import Rational
+from hardsim.network.numbers import Rational, plain
 from hardsim.network.transformer import Terms
 
 
@@ -99,20 +100,43 @@ def lift(arithmetic: Arithmetic[T], value: Value) -> T:
 def linear(arithmetic: Arithmetic[T], form: Terms, columns: Sequence[Column], bias: Rational = 0) -> Column:
     """Return the column of a linear form plus a bias. It is exact if all coordinates that it reads are, and exact at
     a position if their values there are."""
-    exact: list[Value] = [bias] * len(columns[0].values)
-    soft: list[Value] = []
+    parts = [(coefficient, columns[index].values) for index, coefficient in form if columns[index].exact]
+    exact, soft = _exact_sum(parts, bias, len(columns[0].values)), list[Value]()
     for index, coefficient in form:
         column = columns[index]
         if column.exact:
-            added = column.values if coefficient == 1 else [coefficient * value for value in column.values]
-            exact = list(map(add, exact, added)) if any(exact) else added
             continue
         factor = arithmetic.number(coefficient)
         scaled = [(coefficient if is_exact(value) else factor) * value for value in column.values]
         soft = [_plus(arithmetic, *pair) for pair in zip(soft, scaled, strict=True)] if soft else scaled
     if soft and any(exact):
-        soft = [_plus(arithmetic, *pair) for pair in zip(soft, exact, strict=True)]
+        # Many positions share one rational, whose hash takes longer than that of its address.
+        numbers = {id(value): lift(arithmetic, value) for value in {id(value): value for value in exact}.values()}
+        pairs = zip(soft, exact, strict=True)
+        soft = [a + b if is_exact(a) else a + numbers[id(b)] for a, b in pairs]
     return Column(soft or exact, exact=not soft)
+
+
+def _exact_sum(parts: Sequence[tuple[Rational, list[Value]]], bias: Rational, n: int) -> list[Value]:
+    """Return the sum of some rational columns, each times a coefficient, plus a bias, at n positions."""
+    if not parts or (len(parts) == 1 and parts[0][0] == 1 and not bias):
+        return parts[0][1] if parts else [bias] * n
+    if not all(set(map(type, values)) == {int} for _, values in parts):
+        exact: list[Value] = [bias] * n
+        for coefficient, values in parts:
+            added = values if coefficient == 1 else [coefficient * value for value in values]
+            exact = list(map(add, exact, added)) if any(exact) else added
+        return exact
+    # Sums of integers over one denominator: most columns are bits, and Fractions are slow.
+    unit = lcm(bias.denominator, *(coefficient.denominator for coefficient, _ in parts))
+    whole = [bias.numerator * (unit // bias.denominator)] * n
+    for coefficient, values in parts:
+        factor = coefficient.numerator * (unit // coefficient.denominator)
+        whole = list(map(add, whole, values if factor == 1 else [factor * value for value in values]))
+    if unit == 1:
+        return [*whole]
+    found = {value: plain(Fraction(value, unit)) for value in set(whole)}
+    return [found[value] for value in whole]
 
 
 def _plus(arithmetic: Arithmetic[T], left: Value, right: Value) -> Value:

@@ -266,14 +266,20 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
     return mid, np.where(exact, 0.0, outward(U * np.abs(mid)))
 
 
-def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
-    """Return `rounded` of one row of numbers, (1, n), as arrays of shape (n,). The floats are nearest also if
-    numerators or unit are too large for float64. The true numbers may differ from the given ones by a relative error
-    of up to `share`."""
+def rounded_rows(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
+    """Return `rounded` of some rows of numbers, as arrays of their shape. The floats are nearest also if numerators or
+    unit are too large for float64. The true numbers may differ from the given ones by a relative error of up to
+    `share`."""
     exact = max(values.size, values.unit) < LARGEST_EXACT
     mid, rad = quotients(values.whole if exact else values.whole.astype(object), values.unit)
     if share:
         rad = outward(rad + share * (np.abs(mid) + rad))
+    return mid, rad
+
+
+def rounded_row(values: Exact, share: float = 0.0) -> tuple[Floats, Floats]:
+    """Return `rounded_rows` of one row, (1, n), as arrays of shape (n,)."""
+    mid, rad = rounded_rows(values, share)
     return mid[0], rad[0]
 
 

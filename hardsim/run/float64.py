@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
+from typing import Protocol
 
 import numpy as np
 
@@ -115,6 +116,13 @@ class FloatForward:
         other = FloatForward(replace(self.model, temperature=temperature))
         other._parts = self._parts if self._at is None else self._at.parts
         return other
+
+    def parts(self, length: int) -> LengthParts:
+        """Return the parts at a length that depend on no temperature; those of the last length are kept."""
+        known = self._parts if self._at is None else self._at.parts
+        if known is None or known.length != length:
+            known = self._parts = LengthParts.of(self.model, length)
+        return known
 
     def batch_size(self, n: int) -> int:
         """Return the number of words of length n to run at once: BATCH symbols, or fewer if the columns would take
@@ -217,6 +225,13 @@ class LengthParts:
         return LengthParts(length, base, letters, views, {})
 
 
+class Attending(Protocol):
+    """The pass of one head at one length."""
+
+    def attend(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix = ...) -> list[Block]:
+        """Return the attended values of these columns at every query of the step."""
+
+
 class Prepared:
     """The parts of a network at one length that are the same for every word; n counts positions.
 
@@ -232,11 +247,14 @@ class Prepared:
         self.warm = False
         self.parts = parts = parts if parts is not None and parts.length == length else LengthParts.of(model, length)
         self.base, self.letters, self.views, self.found = parts.base, parts.letters, parts.views, parts.found
-        inverse = model.inverse_temperatures(length)
-        tables = Tables()
-        self.heads = {
+        self.heads = self._passes()
+
+    def _passes(self) -> Mapping[tuple[int, int], Attending]:
+        """Return the passes of heads with scores, by layer and number."""
+        inverse, tables = self.model.inverse_temperatures(self.length), Tables()
+        return {
             (number, place): HeadPass(head, inverse, self.views[head.mask], tables)
-            for number, layer in enumerate(model.layers)
+            for number, layer in enumerate(self.model.layers)
             for place, head in enumerate(layer.heads)
             if head.scores
         }

@@ -77,11 +77,11 @@ class Forward(Generic[T]):
     """A network prepared to run in one arithmetic.
 
     Results that depend only on the length are kept until the length changes, and exponentials until there are too
-    many: words share most of them.
+    many: words share most of them. Without `margins`, traces have no least margin, and count nothing as unsettled.
     """
 
-    def __init__(self, model: Transformer, arithmetic: Arithmetic[T]) -> None:
-        self.model = model
+    def __init__(self, model: Transformer, arithmetic: Arithmetic[T], margins: bool = True) -> None:
+        self.model, self.margins = model, margins
         self.arithmetic = arithmetic
         self._product = exponentials(arithmetic)
         self._letters: dict[int, Entering] = {}
@@ -203,7 +203,7 @@ class Forward(Generic[T]):
         caps = linear(self.arithmetic, unit.cap, columns, unit.cap_bias).values if unit.cap else [unit.cap_bias]
         values = [self._activate(unit, *pair) for pair in zip(entering.values, cycle(caps), strict=False)]
         column = Column(values, all(is_exact(value) for value in values), serial=next(self._serials))
-        if not self.model.rounds(unit):
+        if not (self.margins and self.model.rounds(unit)):
             return Hidden(column, entering.values[-1], None, 0)
         number, soft = self.arithmetic.number, [value for value in entering.values if not is_exact(value)]
         margins = [margin(value, number(HALF)) for value in soft]
