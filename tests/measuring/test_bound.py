@@ -90,6 +90,21 @@ def test_changed_words_move_the_bracket_down(tmp_path: Path) -> None:
     assert known(found.word).count("a") == 1
 
 
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("text", ["Y (a S b)", "ODD(#[a]) & (a S b)", "O (a & Y b)"])
+def test_temperatures_tried_together_bracket_as_one_after_another(
+    text: str, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject, start = compiled(text), Fraction(1, 40)
+    together = hunter(subject, words(5)[::3], whole)
+    found = together.search(start)
+    assert found.wrong is not None
+    monkeypatch.setattr("hardsim.measuring.bound.CELLS", 0)
+    alone = hunter(subject, words(5)[::3], whole)
+    assert alone.search(start) == found
+    assert (alone.tries, alone.words, alone.stuck) == (together.tries, together.words, together.stuck)
+
+
 def critical_below(n: int) -> Fraction:
     return Fraction(round(critical(n) * 999), 1000)
 
