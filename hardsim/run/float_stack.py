@@ -62,9 +62,12 @@ class Stack(Prepared):
 
     def _passes(self) -> Mapping[tuple[int, int], Attending]:
         models = (replace(self.model, temperature=one) for one in self.temperatures)
-        sharp, tables = Sharpness.of([model.inverse_temperatures(self.length) for model in models]), dict[Any, Table]()
+        scale, tables = (
+            Temperatures.of([model.inverse_temperatures(self.length) for model in models]),
+            dict[Any, WeightTable](),
+        )
         return {
-            (number, place): StackedHead(head, sharp, self.views[head.mask], tables, self.words)
+            (number, place): StackedHead(head, scale, self.views[head.mask], tables, self.words)
             for number, layer in enumerate(self.model.layers)
             for place, head in enumerate(layer.heads)
             if head.scores
@@ -72,7 +75,7 @@ class Stack(Prepared):
 
 
 @dataclass(frozen=True)
-class Sharpness:
+class Temperatures:
     """1/tau at several temperatures: `inverse` are the numbers, `exact` rationals next to them, (temperatures, n), and
     `share` bounds the relative error of each."""
 
@@ -81,20 +84,20 @@ class Sharpness:
     share: float
 
     @staticmethod
-    def of(inverse: Sequence[Sequence[RealNumber]]) -> Sharpness:
+    def of(inverse: Sequence[Sequence[RealNumber]]) -> Temperatures:
         """Put the numbers of all temperatures over one unit."""
         rows = [near_row(row) for row in inverse]
         unit = lcm(*(row.unit for row, _ in rows))
         bound = max(unit, *(row.size * (unit // row.unit) for row, _ in rows))
         whole = np.concatenate([widened(row.whole, bound) * (unit // row.unit) for row, _ in rows])
-        return Sharpness(inverse, Exact.of(whole, unit), max(share for _, share in rows))
+        return Temperatures(inverse, Exact.of(whole, unit), max(share for _, share in rows))
 
     def times(self, form: Exact) -> tuple[Floats, Floats]:
         """Return midpoints and radii of a form, (1, n), divided by tau: (temperatures, n) each."""
         return rounded_rows(form.times(self.exact), self.share)
 
 
-class Table:
+class WeightTable:
     """The tables of e^(l_ij - r_i) at several temperatures, l_ij = sum over the k rows of left_i right_j, for the keys
     j that i sees: `weights` is transposed, (temperatures, keys, queries), and `error` the relative error of its
     entries, (temperatures, queries)."""
@@ -119,9 +122,9 @@ class StackedHead:
     share their `tables`."""
 
     head: AttentionHead
-    sharp: Sharpness
+    scale: Temperatures
     views: Views
-    tables: dict[Any, Table]
+    tables: dict[Any, WeightTable]
     words: int
     _alone: dict[int, HeadPass] = field(default_factory=dict)
     """The head at single temperatures, by number."""
@@ -129,7 +132,7 @@ class StackedHead:
     @property
     def count(self) -> int:
         """The number of temperatures."""
-        return len(self.sharp.inverse)
+        return len(self.scale.inverse)
 
     def attend(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix = WHOLE) -> list[Block]:
         """Return the attended values of these columns at every query, (temperatures times words, n) each. The step is
@@ -147,7 +150,7 @@ class StackedHead:
 
     def _at(self, number: int) -> HeadPass:
         if number not in self._alone:
-            self._alone[number] = HeadPass(self.head, self.sharp.inverse[number], self.views)
+            self._alone[number] = HeadPass(self.head, self.scale.inverse[number], self.views)
         return self._alone[number]
 
     def _part(self, block: Block, number: int) -> Block:
@@ -266,21 +269,21 @@ class StackedHead:
             if shift not in numbers:
                 numbers[shift] = len(classes)
                 added = combination(zip(queries, shift, strict=True), 0, (1, self.views.size))
-                classes.append(self.sharp.times(added))
+                classes.append(self.scale.times(added))
             translate[code] = numbers[shift]
         return translate[codes], classes
 
-    def _table(self, blocks: Sequence[Block]) -> Table:
+    def _table(self, blocks: Sequence[Block]) -> WeightTable:
         size = self.views.size
         sums = [[exact_sum(((c, blocks[i]) for i, c in form), size) for form in pair] for pair in self.head.scores]
         # By value, not by identity: heads with equal factors share a table.
         place = self.views.mask, tuple((tuple(form.whole[0].tolist()), form.unit) for pair in sums for form in pair)
         if place not in self.tables:
-            left = [self.sharp.times(query) for query, _ in sums]
+            left = [self.scale.times(query) for query, _ in sums]
             right = [rounded_rows(key) for _, key in sums]
             mids, rads = (np.stack([one[part] for one in left], axis=1) for part in (0, 1))
             keys, key_rads = (np.concatenate([one[part] for one in right]) for part in (0, 1))
-            self.tables[place] = Table(self.views, (mids, rads), (keys, key_rads))
+            self.tables[place] = WeightTable(self.views, (mids, rads), (keys, key_rads))
         return self.tables[place]
 
     def _reference(self, kinds: Integers, present: Sequence[int], shifts: Sequence[Floats]) -> Floats:
