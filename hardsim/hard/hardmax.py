@@ -263,7 +263,7 @@ class Scores:
             rows = [_by_row(query) for query, _ in pairs]
             under = [unders * key.unit for (_, unders), (_, key) in zip(rows, pairs, strict=True)]
             least = np.lcm.reduce(np.array(under, dtype=object), axis=0)
-            queries = [whole * (least // below) for (whole, _), below in zip(rows, under, strict=True)]
+            queries = [_times(whole, least // below) for (whole, _), below in zip(rows, under, strict=True)]
             bound = sum(
                 max(largest(query), 1) * max(key.size, 1) for query, (_, key) in zip(queries, pairs, strict=True)
             )
@@ -319,8 +319,19 @@ def _single(column: Exact) -> Integers:
     return column.whole[:1] if column.whole.strides[0] == 0 else column.whole
 
 
+def _times(whole: Integers, factors: Integers) -> Integers:
+    """Return the numbers at each position times a factor, which is a Python integer."""
+    small = whole.dtype != object and largest(whole) * largest(factors) < SAFE
+    found: Integers = whole * (factors.astype(np.int64) if small else factors)
+    return found
+
+
 def _by_row(column: Exact) -> tuple[Integers, Integers]:
     """Return the numbers of each position over the least unit common to all words, and these units."""
+    if column.ratio is not None:
+        totals, counts = column.ratio
+        common = np.gcd(np.gcd.reduce(totals, axis=0), counts)
+        return totals // common, (counts // common).astype(object)
     whole = _single(column).astype(object)
     common = np.gcd(np.gcd.reduce(whole, axis=0), column.unit)
     return whole // common, column.unit // common
@@ -450,8 +461,16 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
         return None
     if sight.bos and sight.mask is Mask.PAST:  # the visible positions, 0 and i..n, are no interval
         return None
-    # Either key may play the part of u.
-    turn = next((turn for turn in (1, -1) if _bend(*(key[0] for key in scores.keys[::turn])) is not None), None)
+    # Either key may play the part of u; the guess is better if it is the position itself.
+    straight = bool((np.diff(scores.keys[0][0], 2) == 0).all())
+    turn = next(
+        (
+            turn
+            for turn in ((1, -1) if straight else (-1, 1))
+            if _bend(*(key[0] for key in scores.keys[::turn])) is not None
+        ),
+        None,
+    )
     if turn is None:
         return None
     (a, b), (u, v) = scores.queries[::turn], (key[0] for key in scores.keys[::turn])
@@ -469,13 +488,7 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
         found: Integers = a * u[index] + b * v[index]
         return found
 
-    low, high = lowest, highest
-    du, dv = np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])
-    # Bisection for the first index from which the scores no longer rise.
-    for _ in range(size.bit_length()):
-        middle = (low + high) >> 1
-        rises = (middle < highest) & (a * du[middle] + b * dv[middle] > 0)
-        low, high = np.where(rises, middle + 1, low), np.where(rises, high, middle)
+    low = _summit((a, b), (np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])), lowest, highest)
     best, nothing = at(low), -scores.bound - 1
     tied = (low < highest) & (at(np.minimum(low + 1, highest)) == best)
     last = low + tied
@@ -489,6 +502,41 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
         others = _taken(values, last)
         totals = {out: whole + np.where(tied, others[out], 0) for out, whole in totals.items()}
     return AttendedRows(gap, 1 + tied, reach, last if sight.last else low, totals)
+
+
+def _summit(
+    factors: tuple[Integers, Integers],
+    steps: tuple[Integers, Integers],
+    lowest: NDArray[np.int64],
+    highest: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the first index from `lowest` to `highest` from which the scores `a u + b v` of `concave` no longer rise;
+    `factors` are a and b, `steps` the differences of u and v.
+
+    It is guessed in floats, as if the slopes of v against u were equally far apart, which those of squares are. Scores
+    rise up to the right index and no further, so two exact comparisons tell if the guess is right; if one is wrong, all
+    are found by bisection."""
+    (a, b), (du, dv) = factors, steps
+
+    def rises(index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = a * du[index] + b * dv[index] > 0
+        return found
+
+    if not any(part.dtype == object for part in (a, b, du, dv)):  # which may be too large for floats
+        with np.errstate(all="ignore"):
+            first, second = (float(dv[place]) / float(du[place]) for place in (0, 1))
+            where = (-a.astype(np.float64) / b.astype(np.float64) - first) / (second - first)
+            where = np.ceil(np.where(np.isfinite(where), np.clip(where, -1, len(du)), -1) - 1e-9)
+        low: NDArray[np.int64] = np.clip(where.astype(np.int64), lowest, highest)
+        right = ((low >= highest) | ~rises(low)) & ((low <= lowest) | rises(np.maximum(low - 1, 0)))
+        if right.all():
+            return low
+    low, high = lowest, highest
+    for _ in range(len(du).bit_length()):
+        middle = (low + high) >> 1
+        up = (middle < highest) & rises(middle)
+        low, high = np.where(up, middle + 1, low), np.where(up, high, middle)
+    return low
 
 
 def _bend(u: Integers, v: Integers) -> int | None:

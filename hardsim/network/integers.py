@@ -7,7 +7,7 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -34,11 +34,14 @@ class Exact:
     """The exact numbers `whole / unit`, in columns of shape (words, positions); `size` bounds |whole|.
 
     If the unit does not fit in a machine integer, `whole` holds Python's integers, so that the two can be compared.
+    `ratio`, if it is known, gives the same numbers by machine integers: totals in the shape of `whole`, and counts by
+    position by which they are divided.
     """
 
     whole: Integers
     unit: int
     size: int
+    ratio: tuple[Integers, Integers] | None = field(default=None, compare=False)
 
     @staticmethod
     def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
@@ -188,4 +191,22 @@ def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGES
     if unit == 1:
         return Exact.of(totals, over)
     kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
+    if kind is object and totals.dtype != object and len(counts) == 1 and over * largest(counts) < SAFE:
+        return _ratios(totals, counts[0], over, unit)
     return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)
+
+
+def _ratios(totals: Integers, counts: Integers, over: int, unit: int) -> Exact:
+    """Return `totals / (counts * over)` over the unit `over * unit`, a multiple of all counts, as Python's integers.
+    The facts that `Exact.of` would find in these are found in machine integers."""
+    factors = [unit // count for count in counts.tolist()]
+    most = np.maximum(totals.max(axis=0), -totals.min(axis=0)).tolist()
+    size = max(one * factor for one, factor in zip(most, factors, strict=True))
+    whole, unit, common = totals.astype(object) * np.array(factors, dtype=object), over * unit, 1
+    if unit >= LARGE_UNIT:
+        shared = np.gcd.reduce(totals, axis=0).tolist()
+        common = gcd(unit, *(one * factor for one, factor in zip(shared, factors, strict=True)))
+    if common > 1:
+        whole, unit, size = whole // common, unit // common, size // common
+    kind = object if max(size, unit) >= SAFE else np.int64
+    return Exact(whole.astype(kind, copy=False), unit, size, (totals, counts * over))

@@ -229,6 +229,13 @@ def test_when_scores_are_concave() -> None:
         assert masked == [["concave"] if some[1] else [], ["concave"] if some[0] else []]
 
 
+def test_numbers_beyond_floats_on_a_concave_curve() -> None:
+    pairs = [([[value * 10**400 for value in row] for row in query], keys) for query, keys in parabola(3, 1)]
+    found = concave(scores_of(pairs), ALL, {"x": np.arange(8)[None]})
+    assert found is not None
+    require(found, scores_of(pairs), pairs, ALL, list(range(8)))
+
+
 def test_keys_that_are_not_on_a_strictly_concave_curve() -> None:
     (a, ramp), (b, squares) = parabola(3, 1)
     straight = [[-2 * value for value in ramp[0]]]

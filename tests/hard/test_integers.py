@@ -1,14 +1,17 @@
 """Columns of integers over a unit, compared with Fractions, also where machine integers would overflow."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.network.integers import LARGE_UNIT, SAFE, Exact, combination, largest, widened
+from hardsim.hard.hardmax import Scores
+from hardsim.network.integers import LARGE_UNIT, SAFE, Exact, combination, largest, quotient, widened
 
 SIZES = st.sampled_from([3, 10**4, 2**31, 2**61, 2**62, 2**63, 10**30])
 NUMBERS = SIZES.flatmap(lambda size: st.builds(Fraction, st.integers(-size, size), st.integers(1, 12)))
@@ -88,3 +91,29 @@ def test_what_a_large_unit_and_all_numbers_share_is_cancelled() -> None:
 
 def test_nothing_has_no_size() -> None:
     assert largest(np.zeros((0, 3), dtype=np.int64)) == 0
+
+
+@pytest.mark.parametrize("over", [1, 6])
+@pytest.mark.parametrize("scale", [1, 12, 2**40])
+def test_means_over_many_counts_are_those_of_fractions(over: int, scale: int) -> None:
+    """The counts 1 to 60 have no common multiple below 2^62; the unit is still the least that `Exact.of` finds."""
+    random, counts = Random(over * scale), np.arange(1, 61)
+    totals = np.array([[random.randint(-9, 9) * scale for _ in counts] for _ in range(3)])
+    found = quotient(totals, counts[None], over)
+    for word, row in enumerate(totals.tolist()):
+        assert found.values(word) == [
+            Fraction(total, count * over) for total, count in zip(row, range(1, 61), strict=True)
+        ]
+    plain = Exact.of(found.whole.astype(object), found.unit)
+    assert (found.unit, found.size, found.whole.dtype) == (plain.unit, plain.size, plain.whole.dtype)
+    assert found.whole.dtype == object
+    assert found.ratio is not None
+    tops, unders = found.ratio
+    assert [
+        [Fraction(top, under) for top, under in zip(row, unders.tolist(), strict=True)] for row in tops.tolist()
+    ] == [found.values(word) for word in range(3)]
+    # By rows, the numbers have the same least units with these machine integers as without.
+    keys = Exact.row(range(60), 1)
+    with_ratio, without = (Scores.of([(one, keys)], 60) for one in (found, replace(found, ratio=None)))
+    assert with_ratio.units == without.units
+    assert all((one == two).all() for one, two in zip(with_ratio.queries, without.queries, strict=True))
