@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain, islice, product
+from itertools import chain, groupby, islice, product
 from random import Random
 from typing import TypeAlias, TypeVar
 
@@ -253,13 +252,14 @@ def boundary_pairs(
 
     The first way changes one symbol of the given words. The second bisects a walk from an accepted to a rejected word
     of the same length, one symbol at a time: its ends differ in acceptance, so the ends of one of its halves do.
-    Hence a pair is found whenever both classes are known at some length.
+    Hence a pair is found whenever both classes are known at some length. If `accepts` has a method `many`, it decides
+    the first words together.
     """
-    decide = cache(accepts)
     known = list(dict.fromkeys(words))
     pairs: dict[tuple[Word, Word], None] = {}
-    for word in rng.sample(known, min(len(known), TRIES * count)):
-        neighbour = changed_once(word, alphabet, rng)
+    changes = [(word, changed_once(word, alphabet, rng)) for word in rng.sample(known, min(len(known), TRIES * count))]
+    decide = _kept(accepts, [*known, *(neighbour for _, neighbour in changes)])
+    for word, neighbour in changes:
         if decide(word) != decide(neighbour):
             known.append(neighbour)
             if 2 * len(pairs) < count:
@@ -274,6 +274,24 @@ def boundary_pairs(
         accepted, rejected = rng.choice(ends)
         pairs[_bisect(rng.choice(accepted), rng.choice(rejected), decide, rng)] = None
     return list(pairs)
+
+
+def _kept(accepts: Accepts, words: Iterable[Word]) -> Accepts:
+    """Return `accepts` with its answers kept. If it can decide many words of one length together, it does so for these
+    words."""
+    known: dict[Word, bool] = {}
+    many: Callable[[Sequence[Word]], Sequence[bool]] | None = getattr(accepts, "many", None)
+    if many is not None:
+        for _, alike in groupby(sorted(dict.fromkeys(words), key=len), key=len):
+            some = list(alike)
+            known.update(zip(some, many(some), strict=True))
+
+    def decide(word: Word) -> bool:
+        if word not in known:
+            known[word] = accepts(word)
+        return known[word]
+
+    return decide
 
 
 def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:

@@ -165,6 +165,31 @@ def test_pairs_differ_in_one_symbol_and_in_acceptance(name: str, n: int) -> None
         assert pairs
 
 
+class Together:
+    """Acceptance of words one by one or many at once, and the words that were asked about one by one."""
+
+    def __init__(self, accepts: Callable[[Word], bool]) -> None:
+        self.accepts, self.alone = accepts, list[Word]()
+
+    def __call__(self, word: Word) -> bool:
+        self.alone.append(word)
+        return self.accepts(word)
+
+    def many(self, words: Sequence[Word]) -> list[bool]:
+        assert len(set(map(len, words))) == 1
+        return list(map(self.accepts, words))
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_words_that_are_decided_together_give_the_same_pairs(name: str) -> None:
+    accepts, alphabet = LANGUAGES[name]
+    words = [word for n in (9, 5, 9) for word in structured_words(alphabet, n)]
+    together = Together(accepts)
+    found = boundary_pairs(words, alphabet, together, Random(4), 6)
+    assert found == boundary_pairs(words, alphabet, accepts, Random(4), 6)
+    assert not {*words} & {*together.alone}  # only words between two of them are asked about alone
+
+
 @given(
     st.integers(2, 30).flatmap(lambda n: st.tuples(*[st.lists(st.sampled_from("abc"), min_size=n, max_size=n)] * 2)),
     st.integers(0, 5),
