@@ -79,7 +79,7 @@ STEP, GRID = Fraction(5, 4), 48
 """The grid of temperatures: the first one times 5/4 to the powers 0 to GRID - 1."""
 EXPECTED_TRIES = 20
 """Number of temperatures that one length is expected to try before the first length is done."""
-KEPT, ROUNDS, IDLE, TRIED = 8, 8, 2, 8
+KEPT, ROUNDS, IDLE, TRIED = 8, 4, 1, 32
 """Number of words of least margin that are kept, greatest numbers of rounds of changes and of rounds in a row that find
 no smaller margin, and number of changed words tried for each word kept."""
 UNUSED = "dps", "a bound report finds the number of bits that settles every answer"

@@ -66,11 +66,11 @@ class Exact:
             whole = [value.numerator * (unit // value.denominator) for value in values]
         size = max(map(abs, whole), default=0)
         line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
-        return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
+        return Exact(line[None] if words == 1 else np.broadcast_to(line, (words, len(whole))), unit, size)
 
     def repeated(self, shape: tuple[int, int]) -> Exact:
         """Return columns of this shape (words, positions) with the present row at every word."""
-        return Exact(np.broadcast_to(self.whole, shape), self.unit, self.size)
+        return self if self.whole.shape == shape else Exact(np.broadcast_to(self.whole, shape), self.unit, self.size)
 
     def at(self, word: int, position: int) -> Fraction:
         """Return the number at a word and a position (both indices from 0)."""
@@ -152,7 +152,7 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
     parts = [(column, coefficient) for column, coefficient in terms if column.size]
     if len(parts) == 1 and parts[0][1] == 1 and not bias:
         column = parts[0][0]
-        return column if column.whole.shape == shape else column.repeated(shape)
+        return column.repeated(shape)
     unit = lcm(bias.denominator, *(column.unit * coefficient.denominator for column, coefficient in parts))
     factors = [
         coefficient.numerator * (unit // (column.unit * coefficient.denominator)) for column, coefficient in parts

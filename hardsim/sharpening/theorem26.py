@@ -26,11 +26,11 @@ layer has an error, so every eta is 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import isqrt
+from math import inf, isqrt, log
 
 import numpy as np
 
@@ -252,6 +252,9 @@ DEFAULT_EPSILON = Fraction(1, 4)
 STEPS = 64
 """The number of temperatures tried between a power of two and the next one."""
 HALVINGS = 400
+NEAR, GUESSES = 8, 8
+"""The number of places from a temperature that is known to be near to the next one tried; and the greatest number of
+places tried before each step of the search is a bisection."""
 
 
 @dataclass(frozen=True)
@@ -287,9 +290,9 @@ def solve(
     """Return the largest temperature at which the error bound at the end is at most epsilon, to a mantissa of STEPS
     and below four times the least gap; for weightings with a cutoff, the largest temperature without an error.
 
-    The bound grows with the temperature, so a bisection finds it. The search begins at `near` (by default the least
-    gap), which only affects how long it takes. Raises Undecided if the bound exceeds epsilon even at the least gap
-    divided by 2^HALVINGS."""
+    The bound grows with the temperature, so it is at most epsilon up to one temperature alone. The search begins at
+    `near` (by default the least gap), which only affects how long it takes. Raises Undecided if the bound exceeds
+    epsilon even at the least gap divided by 2^HALVINGS."""
     if program.weighting is SoftWeighting.GEOMETRIC:
         raise Undecided("Theorem 26 has no temperature for geometric attention; give one with --tau, as '1/log(4*n)'")
     known = [gap for row in gaps.values() for gap in row if gap is not None]
@@ -298,39 +301,69 @@ def solve(
         return _hottest(program, facts, rows, epsilon)
     tried: dict[int, Bounds] = {}
 
-    def holds(place: int) -> bool:
+    def final(place: int) -> Fraction:
         inverse = 1 / grid(place)
         tried[place] = _bounds(
             program, facts, {name: [(*row[:4], inverse) for row in some] for name, some in rows.items()}
         )
-        return tried[place].final <= epsilon
+        return tried[place].final
 
-    if not known and holds(0):
+    if not known and final(0) <= epsilon:
         return Solution(Fraction(1), tried[0], epsilon)
     start = place_of(min(known, default=Fraction(1)))
     start -= start % STEPS
     least, most = start - HALVINGS * STEPS, start + 2 * STEPS - 1
-    low = high = min(max(least, start + STEPS if near is None else place_of(near)), most)
-    step = STEPS if near is None else 1
-    # Grow the step until the bound changes from holding to failing, then bisect.
-    if holds(low):
-        high = low + step
-        while high <= most and holds(high):
-            step *= 2
-            low, high = high, high + step
-        high = min(high, most + 1)
-    else:
-        while low == high or not holds(low):
-            if low == least:
-                raise Undecided(
-                    f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
-                    f"{facts.n}; allow a larger error with --epsilon"
-                )
-            low, high, step = max(least, low - step), low, 2 * step
+    first = min(max(least, start + STEPS if near is None else place_of(near)), most)
+    found = _last_place(final, epsilon, first, STEPS if near is None else NEAR, range(least, most + 1))
+    if found is None:
+        raise Undecided(
+            f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
+            f"{facts.n}; allow a larger error with --epsilon"
+        )
+    return Solution(grid(found), tried[found], epsilon)
+
+
+def _last_place(
+    final: Callable[[int], Fraction], epsilon: Fraction, first: int, step: int, places: range
+) -> int | None:
+    """Return the last of some places at which a bound that grows with the place is at most epsilon; None if it is at
+    none of them. The search begins at the place `first`, and goes on by `step`.
+
+    A bound near C e^(-g/tau) has a logarithm near a line in 1/tau. The line through the two places tried last says
+    where to look next, some times; only the number of places tried depends on it.
+    """
+    low, high, place = places.start - 1, places.stop, first
+    points: list[tuple[float, float | None]] = []
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return Solution(grid(low), tried[low], epsilon)
+        found = final(place)
+        low, high = (place, high) if found <= epsilon else (low, place)
+        points.append((float(grid(first) / grid(place)), _log(found)))
+        guess = _crossing(points[-2:], _log(epsilon)) if 2 <= len(points) <= GUESSES else None
+        if guess is not None:
+            place = place_of(grid(first) * guess)
+        elif low < places.start:
+            place, step = high - step, 2 * step
+        elif high == places.stop:
+            place, step = low + step, 2 * step
+        else:
+            place = (low + high) // 2
+        place = min(max(place, low + 1), high - 1)
+    return low if low >= places.start else None
+
+
+def _log(value: Fraction) -> float | None:
+    """Return the approximate logarithm of a number, which may be beyond float64; None if it is not positive."""
+    return log(value.numerator) - log(value.denominator) if value > 0 else None
+
+
+def _crossing(points: Sequence[tuple[float, float | None]], level: float | None) -> Fraction | None:
+    """Return 1/x where the falling line through two points (x, y) is at a level, if x is in the range of float64, and
+    None otherwise."""
+    (x, y), (other, last) = points
+    if y is None or last is None or level is None or not (last - y) * (other - x) < 0:
+        return None
+    crossing = other + (level - last) * (other - x) / (last - y)
+    return 1 / Fraction(crossing) if 0 < crossing < inf else None
 
 
 def _hottest(program: Program, facts: LengthFacts, rows: Mapping[str, Sequence[Row]], epsilon: Fraction) -> Solution:

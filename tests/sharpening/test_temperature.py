@@ -1,8 +1,9 @@
 """Theorem 26 compared with runs of the softmax model in balls: its temperature is never refuted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import exp
 
 import pytest
 
@@ -11,6 +12,7 @@ from hardsim.sharpening.theorem26 import (
     DEFAULT_EPSILON,
     STEPS,
     Solution,
+    _last_place,
     declared_gaps,
     error_bounds,
     grid,
@@ -177,6 +179,50 @@ def test_where_the_search_begins_changes_nothing() -> None:
             found = solve(model, length.facts, DEFAULT_EPSILON, gaps)
             for begin in (found.tau, found.tau / 1000, found.tau * 3, Fraction(10) ** 9, Fraction(1, 10**300)):
                 assert solve(model, length.facts, DEFAULT_EPSILON, gaps, begin) == found
+
+
+BOUNDS: dict[str, Callable[[Fraction], Fraction]] = {
+    "an exponential": lambda tau: Fraction(3 * exp(-1 / (9 * tau))) if tau > Fraction(1, 900) else Fraction(0),
+    "an exponential with a cap": lambda tau: min(Fraction(2), Fraction(40 * exp(-1 / (3 * tau)))),
+    "two steps": lambda tau: Fraction(int(tau * 5) + int(tau * 2)),
+    "a constant above": lambda tau: Fraction(1),
+    "a constant below": lambda tau: Fraction(1, 9),
+    "zero, then far above": lambda tau: Fraction(10**400 if tau > 1 else 0),
+    "below float64": lambda tau: tau ** 200 / 10**500,
+    "concave": lambda tau: 1 - 1 / (1 + tau),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1, 10**20)])
+def test_the_last_place_is_the_one_that_a_scan_finds(kind: str, epsilon: Fraction) -> None:
+    places, found = range(-300, 130), BOUNDS[kind]
+    expected = max((place for place in places if found(grid(place)) <= epsilon), default=None)
+    for first in (-300, -120, 0, 129):
+        for step in (1, 64):
+            tried: list[int] = []
+
+            def final(place: int, tried: list[int] = tried) -> Fraction:
+                tried.append(place)
+                return found(grid(place))
+
+            assert _last_place(final, epsilon, first, step, places) == expected
+            assert set(tried) <= set(places)
+            assert len(set(tried)) == len(tried)
+
+
+def test_few_places_are_tried_where_the_bound_is_an_exponential() -> None:
+    """A search that doubles its step and then halves the interval takes 17 tries."""
+    found, tried = BOUNDS["an exponential"], list[int]()
+
+    def final(place: int) -> Fraction:
+        tried.append(place)
+        return found(grid(place))
+
+    last = _last_place(final, Fraction(1, 4), -64, 8, range(-1000, 130))
+    assert last is not None
+    assert found(grid(last)) <= Fraction(1, 4) < found(grid(last + 1))
+    assert len(tried) <= 6
 
 
 def test_inverse_temperatures_of_a_model() -> None:
