@@ -215,7 +215,7 @@ class Forward(Generic[T]):
     def _activate(self, unit: HiddenUnit, value: Value, cap: Value) -> Value:
         arithmetic = self.arithmetic
         if is_exact(value) and (is_exact(cap) or not unit.clip):
-            return max(value, 0) - max(value - cap, 0) if unit.clip else max(value, 0)
+            return plain(max(value, 0) - max(value - cap, 0) if unit.clip else max(value, 0))
         if not unit.clip:
             return arithmetic.relu(value)
         if is_exact(cap) and cap in (0, 1):
