@@ -156,7 +156,7 @@ def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction
     """Return the largest of the errors at `places`: the upper end of its enclosure, or the largest bound if that lies
     between the error that some word is known to reach and this end."""
     found = [tally.extremes[place] for place in places if place in tally.extremes]
-    bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
+    bound, high = max(limit.values(), default=ZERO), Fraction(max((error.bound for error in found), default=ZERO))
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, isqrt, log
 
 import numpy as np
@@ -196,6 +196,7 @@ def _undominated(
                 yield positions, fewest, most, None if alone else gap, inverse[number]
 
 
+@lru_cache(1 << 14)
 def row_distance(
     positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
 ) -> Fraction:
