@@ -41,6 +41,10 @@ of each other in any case, so the factor is at most 1, and 1 where rho >= 1 or i
 add at most the largest of them; the two sums of m products and their quotient g_(2 m + 6) max |v|. A computed logit
 overflows only where rho >= 1, since rho >= u |q'| . |k|.
 
+Where ||q'|| max_j ||k_j|| <= FLAT for all queries of a batch, no logit needs the distance from the largest one: the
+same holds with M = 0, d_j = l_j, and w_j = 0 for keys that are not visible. Then all a_j = 0, and sum w_j is at least
+e^-FLAT > 2^-47, so what underflows in the sums is below 2^-1020 m, less than ETA.
+
 In length the same holds with ||v - mean of v||, which has at most the mean square of ||v||: in the place of D stands 2
 max ||v||, and the rounding is at most g_(2 m + 6) max ||v||. In single coordinates the bound is factor_i D_c +
 constant_c at query i and coordinate c, so its product with |W_O| is one of a column and a row for each head.
@@ -98,6 +102,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite, isqrt, prod
 from typing import Any, TypeAlias
 
@@ -156,8 +161,14 @@ CELLS = 2**16
 ROWS = 64
 """The number of queries whose scores are computed at once. Under a mask, keys that none of these queries sees are
 left out."""
+FLAT = 32.0
+"""Logits are exponentiated as they are if a bound of their sizes is at most this."""
 KEPT = 4
-"""The number of lengths whose position encodings are kept."""
+"""The number of lengths whose position encodings are kept, and of other things that depend on the length."""
+SHARED_BY = 2
+"""What words have in common is computed once if they are more than their different tokens by this factor."""
+OPENED = 2**20
+"""The count of numbers that are kept for the tokens before the first layer's scores."""
 
 Enclosure: TypeAlias = tuple[Floats, Floats]
 """Midpoints and radii."""
@@ -178,6 +189,15 @@ class Vectors:
     def at(self, index: Any) -> Vectors:
         """Return some of the vectors: `index` applies to the axes before the last."""
         return Vectors(self.mid[index], self.length[index], None if self.each is None else self.each[index])
+
+    def flat(self) -> Vectors:
+        """Return the same vectors, in order, in a single axis."""
+        return Vectors(flat(self.mid), flat(self.length), None if self.each is None else flat(self.each))
+
+
+def flat(array: Floats) -> Floats:
+    """Return an array with a single axis before the last."""
+    return array.reshape(-1, array.shape[-1])
 
 
 def enclosed(array: Dense) -> tuple[Floats, Floats | None]:
@@ -489,16 +509,20 @@ def scale_of(scale: RootScale) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Some of the queries, and the keys that they see. `hidden` is added to their scores: -inf where a key is not
-    visible; None if all are."""
+    """Some of the queries, and the keys that they see. `seen` is 1 where a key is visible and 0 elsewhere, and `hidden`
+    is added to their scores: -inf where a key is not visible; both are None if all are."""
 
     rows: slice
     keys: slice
     hidden: Floats | None
+    seen: Floats | None
 
 
-def looks(mask: Mask, window: int | None, queries: Integers, size: int) -> list[Look]:
-    """Return the queries at these positions, ROWS at a time, with the keys that they see among `size` positions."""
+@lru_cache(maxsize=KEPT)
+def looks(mask: Mask, window: int | None, places: tuple[int, ...] | None, size: int) -> tuple[Look, ...]:
+    """Return the queries at these positions (None: at all), ROWS at a time, with the keys that they see among `size`
+    positions."""
+    queries = np.arange(size) if places is None else np.array(places, dtype=np.int64)
     found = []
     for start in range(0, len(queries), ROWS):
         some = queries[start : start + ROWS]
@@ -506,9 +530,9 @@ def looks(mask: Mask, window: int | None, queries: Integers, size: int) -> list[
         low = least if mask is Mask.PAST else 0 if window is None else max(0, least - window + 1)
         high = most + 1 if mask is Mask.FUTURE else size if window is None else min(size, most + window)
         seen = visible(mask, window, some, np.arange(low, high))
-        hidden = None if seen.all() else np.where(seen, 0.0, -np.inf)
-        found.append(Look(slice(start, start + len(some)), slice(low, high), hidden))
-    return found
+        parts = (None, None) if seen.all() else (np.where(seen, 0.0, -np.inf), seen.astype(np.float64))
+        found.append(Look(slice(start, start + len(some)), slice(low, high), *parts))
+    return tuple(found)
 
 
 def visible(mask: Mask, window: int | None, queries: Integers, keys: Integers) -> Booleans:
@@ -620,6 +644,38 @@ class KeyExtremes:
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """What the heads of a layer compute at each position alone, for vectors (..., d).
+
+    `y` are the vectors that the heads get, and `size` their lengths; `read` those that queries and keys read, and
+    `long` their lengths. `mid` are keys and values, (..., columns), and `largest` their lengths, (..., 2 heads). `keys`
+    are those of each head, with their errors; None where they are linear maps of what the head reads.
+    """
+
+    y: Vectors
+    size: Floats
+    read: Vectors
+    long: Floats
+    mid: Floats
+    largest: Floats
+    keys: tuple[Vectors | None, ...]
+
+    def at(self, index: Any) -> Columns:
+        """Return those of some of the vectors: `index` applies to the axes before the last."""
+        return self._with(lambda array: array[index], lambda vectors: vectors.at(index))
+
+    def flat(self) -> Columns:
+        """Return the same, in order, with a single axis of positions."""
+        return self._with(flat, Vectors.flat)
+
+    def _with(self, arrays: Callable[[Floats], Floats], vectors: Callable[[Vectors], Vectors]) -> Columns:
+        y, size = vectors(self.y), arrays(self.size)
+        read, long = (y, size) if self.read is self.y else (vectors(self.read), arrays(self.long))
+        keys = tuple(None if one is None else vectors(one) for one in self.keys)
+        return Columns(y, size, read, long, arrays(self.mid), arrays(self.largest), keys)
+
+
+@dataclass(frozen=True, slots=True)
 class Entered:
     """The inputs that the queries of a layer share.
 
@@ -680,29 +736,40 @@ class FloatAttention:
     def enter(self, y: Vectors, positions: Integers, beside: Vectors | None) -> Entered:
         """Compute the keys and values of vectors (words, positions, d) at these positions. `beside` are the encodings
         (positions, d) that queries and keys read besides; None if there are none."""
+        return self.bounded(self.columns(y, positions, beside), positions)
+
+    def columns(self, y: Vectors, positions: Integers, beside: Vectors | None) -> Columns:
+        """Compute keys and values as `enter` does, without bounds over positions."""
         size = lengths(y.mid)
         read, long = y, size
         if beside is not None:
             read = summed(y, beside)
             long = lengths(read.mid)
         columns = mapped(y.mid, *self._entered)
-        largest, off, radii = [], [], []
+        largest: list[Floats] = []
+        every: list[Vectors | None] = []
         for part in self.heads:
             keys: Vectors | None = None
             if beside is not None or not part.linear:
                 keys = part.keys(read, long, positions)
                 columns[:, :, part.key] = keys.mid
-                off.append(keys.length.max(axis=1))
-            else:
-                off.append(part.k.length(y.length.max(axis=1), size.max(axis=1)))
-            off.append(part.v.length(y.length.max(axis=1), size.max(axis=1)))
-            largest += [lengths(columns[:, :, one]).max(axis=1) for one in (part.key, part.value)]
+            every.append(keys)
+            largest += [lengths(columns[:, :, one]) for one in (part.key, part.value)]
+        return Columns(y, size, read, long, columns, np.concatenate(largest, axis=2), tuple(every))
+
+    def bounded(self, columns: Columns, positions: Integers) -> Entered:
+        """Return keys and values (words, positions, columns) with their bounds over these positions."""
+        y, read, off, radii = columns.y, columns.read, list[Floats](), list[Floats | None]()
+        error, size = y.length.max(axis=1), columns.size.max(axis=1)
+        for part, keys in zip(self.heads, columns.keys, strict=True):
+            off.append(part.k.length(error, size) if keys is None else keys.length.max(axis=1))
+            off.append(part.v.length(error, size))
             radii.append(None if keys is None or keys.each is None else keys.each.max(axis=1))
         extremes = KeyExtremes(
-            np.concatenate(largest, axis=1), np.concatenate(off, axis=1), self._coordinates(y, columns, radii)
+            columns.largest.max(axis=1), np.concatenate(off, axis=1), self._coordinates(y, columns.mid, radii)
         )
         loose = None if read.each is None else slack(read.mid, read.each)
-        return Entered(read, long, columns, loose, extremes, positions)
+        return Entered(read, columns.long, columns.mid, loose, extremes, positions)
 
     def _coordinates(self, y: Vectors, columns: Floats, radii: list[Floats | None]) -> CoordinateExtremes | None:
         """Return the bounds of single coordinates of keys and values (columns), with the largest radii of each head's
@@ -781,26 +848,37 @@ class FloatAttention:
     def __call__(self, y: Vectors, places: Integers | None, beside: Vectors | None) -> Vectors:
         """Return the vectors that the heads add at the positions `places` (None: all), (words, places, d), from
         vectors at all positions, with `beside` as in `enter`."""
-        m = y.mid.shape[1]
+        positions = np.arange(y.mid.shape[1])
+        entered = self.enter(y, positions, beside) if self.heads else None
+        return self.attended(y if places is None else y.at((slice(None), places)), entered, places, len(positions))
+
+    def attended(self, here: Vectors, entered: Entered | None, places: Integers | None, m: int) -> Vectors:
+        """Return the vectors that the heads add at the positions `places` of m (None: all), where the vectors are
+        `here`; `entered` are the keys and values at all positions, None if there are no heads."""
         positions = np.arange(m)
         queries = positions if places is None else places
+        asked = None if places is None else tuple(places.tolist())
         at = (slice(None), slice(None) if places is None else places)
-        seen = {(part.head.mask, part.head.window) for part in self.heads}
-        visible_keys = {(mask, window): looks(mask, window, queries, m) for mask, window in seen}
-        entered = self.enter(y, positions, beside) if self.heads else None
 
         def mean(part: FloatHead, q: Floats) -> Floats:
             assert entered is not None
             found = np.empty((*q.shape[:2], part.value.stop - part.value.start))
-            for look in visible_keys[part.head.mask, part.head.window]:
+            longest = entered.extremes.largest[:, 2 * part.number].max()
+            flat = not part.steps.any and bool(lengths(q).max(initial=0.0) * longest * (GROW * GROW) <= FLAT)
+            for look in looks(part.head.mask, part.head.window, asked, m):
                 keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
-                scores = part.steps(q[:, look.rows] @ keys, queries[look.rows], positions[look.keys])
-                weights = exponentials(scores, look.hidden)
+                scores = q[:, look.rows] @ keys
+                if flat:
+                    weights = np.exp(scores, out=scores)
+                    if look.seen is not None:
+                        weights *= look.seen
+                else:
+                    weights = exponentials(part.steps(scores, queries[look.rows], positions[look.keys]), look.hidden)
                 total = weights @ entered.columns[:, look.keys, part.value_one]
                 np.divide(total[:, :, :-1], total[:, :, -1:], out=found[:, look.rows])
             return found
 
-        return self.added(y.at(at), entered, at, m, mean)
+        return self.added(here, entered, at, m, mean)
 
     def added(
         self, here: Vectors, entered: Entered | None, at: Any, m: int, mean: Callable[[FloatHead, Floats], Floats]
@@ -909,6 +987,22 @@ class FloatMlp:
         return self.leave(activate(self.activation, hidden, size), size * GROW)
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The residual stream before the first layer, and what its heads compute there, of some tokens at each position:
+    vectors (tokens * positions, d), which all words share. `rows` are the indices of the tokens by token id."""
+
+    stream: Vectors
+    columns: Columns
+    rows: Integers
+
+    def cells(self, tokens: Integers) -> Integers:
+        """Return the indices of the vectors of words, (words, positions)."""
+        m = tokens.shape[1]
+        found: Integers = self.rows[tokens] * m + np.arange(m)
+        return found
+
+
 class FloatLayer:
     """A layer in certified float64, applied to the residual stream (words, positions, d)."""
 
@@ -929,6 +1023,15 @@ class FloatLayer:
         the encodings of positions that only queries and keys read."""
         here = x if places is None else x.at((slice(None), places))
         return self.after(here, None if self.attention is None else self.attention(self.entering(x), places, beside))
+
+    def opened(self, opening: Opening, cells: Integers, places: Integers | None = None) -> Vectors:
+        """Return the residual stream after the first layer, as a call does, from what is known of each token at each
+        position. `cells` are the indices of the tokens of words, (words, positions)."""
+        assert self.attention is not None
+        m = cells.shape[1]
+        entered = self.attention.bounded(opening.columns.at(cells), np.arange(m))
+        here = opening.stream.at(cells if places is None else cells[:, places])
+        return self.after(here, self.attention.attended(here, entered, places, m))
 
     def after(self, here: Vectors, added: Vectors | None) -> Vectors:
         """Return the residual stream after the layer at some positions, from that before the layer and what the heads
@@ -1003,6 +1106,7 @@ class DenseFloat:
         sizes = [network.dimension, network.embedding.shape[1], network.unembedding.shape[0], len(network.outputs)]
         self.width: int = max([layer.width for layer in self.layers] + sizes)
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
+        self._openings: dict[tuple[int, bytes], Opening] = {}
 
     def run(self, n: int, tokens: Integers, places: slice | Sequence[int]) -> Enclosure:
         """Return the outputs of words of n symbols at some positions (from 0) of the tokens read.
@@ -1018,9 +1122,32 @@ class DenseFloat:
         mid = np.empty((words, 1 if mean else len(at), len(self.network.outputs)))
         rad = np.empty_like(mid)
         with np.errstate(all="ignore"):
+            opening = self._opening(n, tokens)
             for some in self._batches(words, m):
-                mid[some], rad[some] = self._outputs(tokens[some], self.encoding(n), at)
+                mid[some], rad[some] = self._outputs(tokens[some], self.encoding(n), at, opening)
         return mid, rad
+
+    def _opening(self, n: int, tokens: Integers) -> Opening | None:
+        """Return what the words (words, m) of n symbols have in common before the first layer's scores; None if to
+        compute it once for each of their different tokens is no less work than to compute it for each word."""
+        words, m = tokens.shape
+        attention = self.layers[0].attention if self.layers else None
+        if attention is None or not attention.heads or words < SHARED_BY:
+            return None
+        used = np.unique(tokens)
+        numbers = len(used) * m * (2 * self.network.dimension + attention.width)
+        if SHARED_BY * len(used) > words or numbers > OPENED:
+            return None
+        key = n, used.tobytes()
+        if key not in self._openings:
+            if len(self._openings) >= KEPT:
+                del self._openings[next(iter(self._openings))]
+            positions, rows = self.encoding(n), np.zeros(int(used[-1]) + 1, dtype=np.int64)
+            rows[used] = np.arange(len(used))
+            x, places = self.embedded(np.repeat(used[:, None], m, axis=1), positions), np.arange(m)
+            columns = attention.columns(self.layers[0].entering(x), places, self.beside(positions))
+            self._openings[key] = Opening(x.flat(), columns.flat(), rows)
+        return self._openings[key]
 
     def attention(self, n: int, tokens: Integers) -> Iterator[tuple[int, NetworkHead, Floats, Floats]]:
         """Yield for each head the number of its layer (from 0), the head, its scaled logits (words, queries, keys),
@@ -1087,17 +1214,27 @@ class DenseFloat:
             self._encodings[n] = None if found is None else enclosed(found)
         return self._encodings[n]
 
-    def _outputs(self, tokens: Integers, positions: tuple[Floats, Floats | None] | None, places: Integers) -> Enclosure:
-        """Return the outputs of words (words, m), from the encodings of their positions. The last layer computes
-        queries at `places` only."""
-        m = tokens.shape[1]
+    def _outputs(
+        self,
+        tokens: Integers,
+        positions: tuple[Floats, Floats | None] | None,
+        places: Integers,
+        opening: Opening | None = None,
+    ) -> Enclosure:
+        """Return the outputs of words (words, m), from the encodings of their positions, and what they have in common
+        if it is known. The last layer computes queries at `places` only."""
+        m, last = tokens.shape[1], len(self.layers) - 1
         everywhere = len(places) == m and bool((places == np.arange(m)).all())
-        x, beside = self.embedded(tokens, positions), self.beside(positions)
-        for layer in self.layers[:-1]:
-            x = layer(x, None, beside)
-        some = None if everywhere else places
-        x = self.layers[-1](x, some, beside) if self.layers else x.at((slice(None), places))
-        return self.finished(x)
+        x, beside = None if opening else self.embedded(tokens, positions), self.beside(positions)
+        for number, layer in enumerate(self.layers):
+            some = places if number == last and not everywhere else None
+            if opening is not None and number == 0:
+                x = layer.opened(opening, opening.cells(tokens), some)
+            else:
+                assert x is not None
+                x = layer(x, some, beside)
+        assert x is not None
+        return self.finished(x if self.layers else x.at((slice(None), places)))
 
     def finished(self, x: Vectors) -> Enclosure:
         """Return the outputs from the residual stream after the last layer, (words, positions, outputs); where nothing

@@ -169,7 +169,7 @@ def test_looks_at_windows() -> None:
     for mask, window, size in product(SEEN, (None, 1, 3, 200), (1, 7, 150)):
         queries = np.random.default_rng(size).permutation(size)[: size // 2 + 1]
         whole = visible(mask, window, queries, np.arange(size))
-        for look in looks(mask, window, queries, size):
+        for look in looks(mask, window, tuple(queries.tolist()), size):
             found = np.zeros((look.rows.stop - look.rows.start, size), dtype=np.bool_)
             found[:, look.keys] = True if look.hidden is None else look.hidden == 0
             assert (found == whole[look.rows]).all()
