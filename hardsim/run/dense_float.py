@@ -156,9 +156,9 @@ STEEPEST = {
     Activation.SILU: 1.101, Activation.TANH: 1.001,
 }  # fmt: skip
 """For each activation a number that is at least the largest slope plus 2^-10 (relu: 1)."""
-CELLS = 2**16
-"""The count of numbers in an array of a batch: half a megabyte, so that some arrays stay in the cache."""
-ROWS = 64
+CELLS = 2**17
+"""The count of numbers in an array of a batch: a megabyte, so that an array stays in the cache."""
+ROWS = 32
 """The number of queries whose scores are computed at once. Under a mask, keys that none of these queries sees are
 left out."""
 FLAT = 32.0

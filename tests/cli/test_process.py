@@ -444,3 +444,26 @@ except SystemExit:
 print(gc.isenabled(), gc.get_freeze_count() > 0)
 """
     assert ended(sys.executable, "-c", program).out.splitlines()[-1] == f"{enabled} {kept}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="settings of glibc")
+@pytest.mark.parametrize(("called", "kept"), [("main", True), ("run", False)])
+def test_the_console_script_alone_keeps_free_memory(called: str, kept: bool) -> None:
+    """The pages of arrays that are gone, 40 MB, serve the next ones."""
+    program = f"""
+import resource
+from hardsim.cli import app
+try:
+    app.{called}(["words", "-e", "a", "--alphabet", "a b", "--max-n", "1"])
+except SystemExit:
+    pass
+import numpy as np
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(3):
+    before = faults()
+    arrays = [np.ones(2**18) for _ in range(20)]
+    del arrays
+print(faults() - before < 1000)
+"""
+    assert ended(sys.executable, "-c", program).out.splitlines()[-1] == str(kept)

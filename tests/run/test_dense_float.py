@@ -253,6 +253,53 @@ def test_batches_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     assert DenseFloat(network).run(9, tokens[:0], [8])[0].shape == (0, 1, 3)
 
 
+@pytest.mark.parametrize("fine", [False, True])
+def test_enclosures_hold_where_words_share_their_tokens(fine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of each token at each position gives the bounds of words that share nothing."""
+    kinds = [
+        Shape(mask=mask, post=post, norm=norm) for mask, post, norm in product(SEEN, (False, True), ("layer", None))
+    ]
+    for shape in (*kinds, *EDGES.values()):
+        apart = held(made(shape), fine=fine)
+        with monkeypatch.context() as patch:
+            patch.setattr(dense_float, "SHARED_BY", 0)
+            together = held(made(shape), fine=fine)
+        assert together.share <= 1
+        assert together.radius == pytest.approx(apart.radius, rel=1e-6)
+
+
+def test_tokens_are_shared_where_that_is_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, network = np.random.default_rng(4), made()
+    few, many = rng.integers(0, 2, size=(50, 9)), rng.integers(0, 4, size=(5, 9))
+    opened: list[int] = []
+    whole = dense_float.FloatLayer.opened
+    monkeypatch.setattr(dense_float.FloatLayer, "opened", lambda *args: (opened.append(1), whole(*args))[1])
+    runner = DenseFloat(network)
+    for tokens, shared in ((few, True), (many, False), (few + 1, True), (few, True)):
+        opened.clear()
+        mid, rad = runner.run(9, tokens, slice(None))
+        assert bool(opened) == shared
+        for row, middle, radius in zip(tokens[:5], mid, rad, strict=False):
+            alone, off = DenseFloat(network).run(9, row[None], slice(None))
+            assert (np.abs(alone[0] - middle) <= off[0] + radius).all()
+            assert np.allclose(off[0], radius, rtol=1e-6, atol=0)
+    opened.clear()
+    monkeypatch.setattr(dense_float, "OPENED", 9)
+    runner.run(9, few, slice(None))
+    assert not opened
+
+
+def test_what_tokens_share_is_kept_by_length() -> None:
+    """An encoding of the length gives each length vectors of its own."""
+    network = replace(made(rows=None), positions=((1, Share(0)),))
+    runner, tokens = DenseFloat(network), np.random.default_rng(1).integers(0, 2, size=(9, 12))
+    for n in (3, 4, 5, 6, 7, 3, 4):
+        mid, rad = runner.run(n, tokens[:, :n], [n - 1])
+        alone, off = DenseFloat(network).run(n, tokens[:1, :n], [n - 1])
+        assert (np.abs(mid[:1] - alone) <= rad[:1] + off).all()
+        assert rad.max() < 1e-5
+
+
 def test_lengths_are_remembered_apart() -> None:
     network = replace(made(rows=None), positions=((1, Share(0)),))
     runner, tokens = DenseFloat(network), np.array([[0, 1, 2, 3]])
@@ -284,6 +331,22 @@ def test_logits_are_enclosed(fine: bool) -> None:
                         assert (rows[query][key] is None) == (value == -inf)
                         if value > -inf:
                             assert abs(rows[query][key] - arb(value)) <= arb(float(slip[word, query]))
+
+
+@pytest.mark.parametrize("fine", [False, True])
+def test_small_logits_need_no_distance_from_the_largest(fine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to weigh keys are right where logits are small; large ones overflow without their distances."""
+    for mask, flat in product(SEEN, (-1.0, inf)):
+        monkeypatch.setattr(dense_float, "FLAT", flat)
+        found = held(made(mask=mask), fine=fine)
+        assert found.share <= 1
+        assert found.radius < 1e-5
+    large = made(cold=1000, size=0.5, layers=1)
+    assert held(large, fine=fine).radius == inf
+    monkeypatch.undo()
+    found = held(large, fine=fine)
+    assert found.share <= 1
+    assert found.radius < 1e-3
 
 
 def test_logits_beyond_float64_are_not_bounded() -> None:

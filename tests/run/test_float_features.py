@@ -58,6 +58,19 @@ def test_enclosures_hold_of_each_feature(feature: NetworkFeature, fine: bool) ->
     assert radius < 5e-9
 
 
+@pytest.mark.parametrize("fine", [False, True])
+@pytest.mark.parametrize("feature", list(NetworkFeature))
+def test_enclosures_hold_where_words_share_their_tokens(
+    feature: NetworkFeature, fine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = featured(made(k=4, size=0.5), [feature])
+    apart = held(network, 6, fine)
+    monkeypatch.setattr(dense_float, "SHARED_BY", 0)
+    share, radius = held(network, 6, fine)
+    assert share <= 1
+    assert radius == pytest.approx(apart[1], rel=1e-6)
+
+
 def test_enclosures_hold_of_all_features_together() -> None:
     for seed, (mask, fine) in enumerate(product(SEEN, (False, True))):
         chosen = [*TOGETHER, *([NetworkFeature.POOLED_MEAN] * (seed % 2))]
@@ -173,6 +186,9 @@ def test_looks_at_windows() -> None:
             found = np.zeros((look.rows.stop - look.rows.start, size), dtype=np.bool_)
             found[:, look.keys] = True if look.hidden is None else look.hidden == 0
             assert (found == whole[look.rows]).all()
+            assert (look.seen is None) == (look.hidden is None)
+            if look.seen is not None:
+                assert (look.seen == found[:, look.keys]).all()
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     assert visible(Mask.FUTURE, 2, np.arange(4), np.arange(4)).tolist() == expected
 
