@@ -129,12 +129,12 @@ EVERY = ((BINARY, 16, ("≤", 30.0)), ("formulas/parity.ltl", 17, None))
 EVAL = "eval of two words"
 ONE, TWO = "one process", "two processes"
 SHARED = (
-    ("check", "formulas", "--max-n", "8"),
+    ("check", "formulas", "--max-n", "4"),
     ("check", FLIPFLOP, "--max-n", "256"),
     ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
     ("check", "formulas/networks/majority.spec", "--max-n", "126"),
-    ("bound", "formulas/since.ltl", "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
-    ("precision", "formulas/since.ltl", "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
+    ("bound", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
+    ("precision", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl", "--max-n", "32"),
 )
 """Commands whose times with two processes and with one are compared."""
 GROWTH = "exponent of the growth of a check"
@@ -172,7 +172,7 @@ CASES = (
     Case("checks", SINCE, [(EVAL, "s", ("≤", 0.5))], partial(evaluated, EVAL)),
     *(
         Case(
-            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 3, 600, *command)
+            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 2, 600, *command)
         )
         for command in SHARED
     ),
