@@ -166,7 +166,7 @@ FLAT = 32.0
 KEPT = 4
 """The number of lengths whose position encodings are kept, and of other things that depend on the length."""
 SHARED_BY = 2
-"""What words have in common is computed once if they are more than their different tokens by this factor."""
+"""The vectors of tokens are computed once if words are more than their different tokens by this factor."""
 OPENED = 2**20
 """The count of numbers that are kept for the tokens before the first layer's scores."""
 
@@ -644,8 +644,8 @@ class KeyExtremes:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """What the heads of a layer compute at each position alone, for vectors (..., d).
+class HeadColumns:
+    """Vectors (..., d) as the heads of a layer read them at each position, with their keys and values.
 
     `y` are the vectors that the heads get, and `size` their lengths; `read` those that queries and keys read, and
     `long` their lengths. `mid` are keys and values, (..., columns), and `largest` their lengths, (..., 2 heads). `keys`
@@ -660,19 +660,19 @@ class Columns:
     largest: Floats
     keys: tuple[Vectors | None, ...]
 
-    def at(self, index: Any) -> Columns:
-        """Return those of some of the vectors: `index` applies to the axes before the last."""
+    def at(self, index: Any) -> HeadColumns:
+        """Return some of the vectors: `index` applies to the axes before the last."""
         return self._with(lambda array: array[index], lambda vectors: vectors.at(index))
 
-    def flat(self) -> Columns:
+    def flat(self) -> HeadColumns:
         """Return the same, in order, with a single axis of positions."""
         return self._with(flat, Vectors.flat)
 
-    def _with(self, arrays: Callable[[Floats], Floats], vectors: Callable[[Vectors], Vectors]) -> Columns:
+    def _with(self, arrays: Callable[[Floats], Floats], vectors: Callable[[Vectors], Vectors]) -> HeadColumns:
         y, size = vectors(self.y), arrays(self.size)
         read, long = (y, size) if self.read is self.y else (vectors(self.read), arrays(self.long))
         keys = tuple(None if one is None else vectors(one) for one in self.keys)
-        return Columns(y, size, read, long, arrays(self.mid), arrays(self.largest), keys)
+        return HeadColumns(y, size, read, long, arrays(self.mid), arrays(self.largest), keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -738,7 +738,7 @@ class FloatAttention:
         (positions, d) that queries and keys read besides; None if there are none."""
         return self.bounded(self.columns(y, positions, beside), positions)
 
-    def columns(self, y: Vectors, positions: Integers, beside: Vectors | None) -> Columns:
+    def columns(self, y: Vectors, positions: Integers, beside: Vectors | None) -> HeadColumns:
         """Compute keys and values as `enter` does, without bounds over positions."""
         size = lengths(y.mid)
         read, long = y, size
@@ -755,9 +755,9 @@ class FloatAttention:
                 columns[:, :, part.key] = keys.mid
             every.append(keys)
             largest += [lengths(columns[:, :, one]) for one in (part.key, part.value)]
-        return Columns(y, size, read, long, columns, np.concatenate(largest, axis=2), tuple(every))
+        return HeadColumns(y, size, read, long, columns, np.concatenate(largest, axis=2), tuple(every))
 
-    def bounded(self, columns: Columns, positions: Integers) -> Entered:
+    def bounded(self, columns: HeadColumns, positions: Integers) -> Entered:
         """Return keys and values (words, positions, columns) with their bounds over these positions."""
         y, read, off, radii = columns.y, columns.read, list[Floats](), list[Floats | None]()
         error, size = y.length.max(axis=1), columns.size.max(axis=1)
@@ -857,7 +857,7 @@ class FloatAttention:
         `here`; `entered` are the keys and values at all positions, None if there are no heads."""
         positions = np.arange(m)
         queries = positions if places is None else places
-        asked = None if places is None else tuple(places.tolist())
+        chosen = None if places is None else tuple(places.tolist())
         at = (slice(None), slice(None) if places is None else places)
 
         def mean(part: FloatHead, q: Floats) -> Floats:
@@ -865,7 +865,7 @@ class FloatAttention:
             found = np.empty((*q.shape[:2], part.value.stop - part.value.start))
             longest = entered.extremes.largest[:, 2 * part.number].max()
             flat = not part.steps.any and bool(lengths(q).max(initial=0.0) * longest * (GROW * GROW) <= FLAT)
-            for look in looks(part.head.mask, part.head.window, asked, m):
+            for look in looks(part.head.mask, part.head.window, chosen, m):
                 keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
                 scores = q[:, look.rows] @ keys
                 if flat:
@@ -993,7 +993,7 @@ class Opening:
     vectors (tokens * positions, d), which all words share. `rows` are the indices of the tokens by token id."""
 
     stream: Vectors
-    columns: Columns
+    columns: HeadColumns
     rows: Integers
 
     def cells(self, tokens: Integers) -> Integers:

@@ -255,7 +255,7 @@ def test_batches_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("fine", [False, True])
 def test_enclosures_hold_where_words_share_their_tokens(fine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of each token at each position gives the bounds of words that share nothing."""
+    """The vectors of tokens at each position give the bounds of words that share nothing."""
     kinds = [Shape(mask=mask, post=post) for mask, post in product(SEEN, (False, True))]
     for shape in (*kinds, *EDGES.values()):
         apart = held(made(shape), fine=fine)
