@@ -644,7 +644,7 @@ class KeyExtremes:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadColumns:
+class ReadVectors:
     """Vectors (..., d) as the heads of a layer read them at each position, with their keys and values.
 
     `y` are the vectors that the heads get, and `size` their lengths; `read` those that queries and keys read, and
@@ -660,19 +660,19 @@ class HeadColumns:
     largest: Floats
     keys: tuple[Vectors | None, ...]
 
-    def at(self, index: Any) -> HeadColumns:
+    def at(self, index: Any) -> ReadVectors:
         """Return some of the vectors: `index` applies to the axes before the last."""
         return self._with(lambda array: array[index], lambda vectors: vectors.at(index))
 
-    def flat(self) -> HeadColumns:
+    def flat(self) -> ReadVectors:
         """Return the same, in order, with a single axis of positions."""
         return self._with(flat, Vectors.flat)
 
-    def _with(self, arrays: Callable[[Floats], Floats], vectors: Callable[[Vectors], Vectors]) -> HeadColumns:
+    def _with(self, arrays: Callable[[Floats], Floats], vectors: Callable[[Vectors], Vectors]) -> ReadVectors:
         y, size = vectors(self.y), arrays(self.size)
         read, long = (y, size) if self.read is self.y else (vectors(self.read), arrays(self.long))
         keys = tuple(None if one is None else vectors(one) for one in self.keys)
-        return HeadColumns(y, size, read, long, arrays(self.mid), arrays(self.largest), keys)
+        return ReadVectors(y, size, read, long, arrays(self.mid), arrays(self.largest), keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -738,7 +738,7 @@ class FloatAttention:
         (positions, d) that queries and keys read besides; None if there are none."""
         return self.bounded(self.columns(y, positions, beside), positions)
 
-    def columns(self, y: Vectors, positions: Integers, beside: Vectors | None) -> HeadColumns:
+    def columns(self, y: Vectors, positions: Integers, beside: Vectors | None) -> ReadVectors:
         """Compute keys and values as `enter` does, without bounds over positions."""
         size = lengths(y.mid)
         read, long = y, size
@@ -755,9 +755,9 @@ class FloatAttention:
                 columns[:, :, part.key] = keys.mid
             every.append(keys)
             largest += [lengths(columns[:, :, one]) for one in (part.key, part.value)]
-        return HeadColumns(y, size, read, long, columns, np.concatenate(largest, axis=2), tuple(every))
+        return ReadVectors(y, size, read, long, columns, np.concatenate(largest, axis=2), tuple(every))
 
-    def bounded(self, columns: HeadColumns, positions: Integers) -> Entered:
+    def bounded(self, columns: ReadVectors, positions: Integers) -> Entered:
         """Return keys and values (words, positions, columns) with their bounds over these positions."""
         y, read, off, radii = columns.y, columns.read, list[Floats](), list[Floats | None]()
         error, size = y.length.max(axis=1), columns.size.max(axis=1)
@@ -993,7 +993,7 @@ class Opening:
     vectors (tokens * positions, d), which all words share. `rows` are the indices of the tokens by token id."""
 
     stream: Vectors
-    columns: HeadColumns
+    columns: ReadVectors
     rows: Integers
 
     def cells(self, tokens: Integers) -> Integers:
