@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
 from hardsim.lang.ast import BOS
+from hardsim.lang.reals import Real
 from hardsim.lang.valuations import Numbering, holds_at
-from hardsim.network.columns import PositionFunction
+from hardsim.network.columns import PositionFunction, real_row
 from hardsim.network.integers import SAFE, Exact, combination
-from hardsim.network.numbers import ONE, Rational, plain
+from hardsim.network.numbers import ONE, Rational
 from hardsim.network.rounding import RoundingMode
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Weighting
 
@@ -77,9 +78,10 @@ def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
     positions = range(program.first, n + 1)
 
     def row(value: PositionFunction) -> Exact:
-        if "i" not in value.variables:
-            return Exact.row([plain(value.evaluate(n=n))] * len(positions), 1)
-        return Exact.row([plain(value.evaluate(i=i, n=n)) for i in positions], 1)
+        rationals = [number for number in real_row(value, positions, n) if not isinstance(number, Real)]
+        if len(rationals) < len(positions):
+            rationals = [value.evaluate(i=i, n=n) for i in positions]  # which says what is irrational
+        return Exact.row(rationals, 1)
 
     return [(encoding.name, row(encoding.value)) for encoding in program.encodings]
 

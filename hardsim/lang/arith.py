@@ -72,6 +72,8 @@ MAX_NESTING = 200
 """Greatest nesting depth of brackets, signs, `not`, functions and right sides of powers, counted together."""
 MAX_DIGITS = 1000
 """Greatest number of digits of one integer in the text."""
+SMALL_POWER, SMALL_BASE = 4, 1 << 64
+"""Greatest exponent of a power that is computed at many positions at once, and a number above its bases."""
 MAX_POWER_BITS = 100_000
 """Greatest number of bits of the numerator or denominator of a power, estimated as those of the base times the
 exponent."""
@@ -228,6 +230,15 @@ class Arith:
             raise SourceError(self.source, first.span, f"{what}{f', at {given}' if given else ''}", hint=EXACT)
         return found
 
+    def row(self, positions: Sequence[int], n: int) -> list[Fraction] | None:
+        """Return the values at several positions i of a word of length n, if they are integer polynomials of i over one
+        denominator that does not depend on i; None for other expressions, and where a value is missing."""
+        found = _polynomial(self.tree, positions, n)
+        if found is None:
+            return None
+        tops, under = found
+        return [Fraction(top, under) for top in tops]
+
     @property
     def irrational(self) -> bool:
         """True if the expression contains a function, so that its values may be irrational."""
@@ -239,6 +250,47 @@ class Arith:
     def __getstate__(self) -> dict[str, object]:
         """Pickle the tree and the text: the compiled function cannot be pickled and is rebuilt on demand."""
         return {"tree": self.tree, "source": self.source}
+
+
+def _polynomial(tree: Expression, positions: Sequence[int], n: int) -> tuple[list[int], int] | None:
+    """Return the value of an expression at several positions i, as integers over one positive denominator; None if a
+    divisor or an exponent depends on i, for a division by 0, and for anything but arithmetic."""
+    match tree:
+        case Constant(value):
+            return [value] * len(positions), 1
+        case Variable("i"):
+            return list(positions), 1
+        case Variable("n"):
+            return [n] * len(positions), 1
+        case Negation(arg):
+            inner = _polynomial(arg, positions, n)
+            return None if inner is None else ([-top for top in inner[0]], inner[1])
+        case Operation(("+" | "-" | "*" | "/" | "^") as op, left, right):
+            first, second = _polynomial(left, positions, n), _polynomial(right, positions, n)
+            if first is None or second is None:
+                return None
+            (tops, under), (others, beside) = first, second
+            if op in ("/", "^"):
+                return _scaled(op, tops, under, Fraction(others[0], beside)) if len(set(others)) == 1 else None
+            if op == "*":
+                return [one * two for one, two in zip(tops, others, strict=True)], under * beside
+            sign = 1 if op == "+" else -1
+            pairs = zip(tops, others, strict=True)
+            return [one * beside + sign * two * under for one, two in pairs], under * beside
+        case _:
+            return None
+
+
+def _scaled(op: Literal["/", "^"], tops: list[int], under: int, by: Fraction) -> tuple[list[int], int] | None:
+    """Return integers over a denominator divided by a number, or raised to a small power, as such integers; None for
+    other numbers."""
+    if op == "^":
+        small = by.denominator == 1 and 0 <= by <= SMALL_POWER and max(under, *map(abs, tops)) < SMALL_BASE
+        return ([top ** int(by) for top in tops], under ** int(by)) if small else None
+    if by == 0:
+        return None
+    sign = 1 if by > 0 else -1
+    return [sign * top * by.denominator for top in tops], under * abs(by.numerator)
 
 
 EXACT: Final = "log, sqrt and exp are allowed only in temperatures (--tau) and in the encodings of softmax networks"

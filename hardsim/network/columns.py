@@ -18,6 +18,7 @@ from hardsim.errors import OutOfRange, Source, SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.arith import Arith, in_python, linear_form, read_tree
 from hardsim.lang.reals import Real
+from hardsim.network.numbers import Rational, plain
 
 LARGEST_PRIME = 10**12
 """The greatest argument of PRIME that is tested in an encoding; a greater one raises OutOfRange."""
@@ -38,11 +39,42 @@ class PositionFunction(Protocol):
     def evaluate(self, **values: int) -> Fraction:
         """Return the value at position i of a word of length n. Raises SourceError if the value is not rational."""
 
+    def __hash__(self) -> int: ...
+
 
 def real_value(function: PositionFunction, i: int, n: int) -> Fraction | Real:
     """Return the value of the function at position i of a word of length n: a Fraction, or a Real if it is
     irrational."""
     return function.real(i=i, n=n) if isinstance(function, Arith) else function.evaluate(i=i, n=n)
+
+
+def real_row(function: PositionFunction, positions: range, n: int) -> list[Rational | Real]:
+    """Return the values of the function at several positions of a word of length n, integers as ints. Values that do
+    not depend on n are kept for other lengths."""
+    if "i" not in function.variables:
+        return [_plain(real_value(function, positions.start, n))] * len(positions)
+    if "n" in function.variables or positions.stop > KEPT:
+        row = function.row(positions, n) if isinstance(function, Arith) else None
+        return [_plain(real_value(function, i, n)) for i in positions] if row is None else list(map(plain, row))
+    known = _known(function)
+    for i in positions:
+        if i not in known:
+            known[i] = _plain(real_value(function, i, n))
+    return [known[i] for i in positions]
+
+
+def _plain(value: Fraction | Real) -> Rational | Real:
+    return value if isinstance(value, Real) else plain(value)
+
+
+KEPT = 1 << 12
+"""Values at positions below this one are kept."""
+
+
+@lru_cache(64)
+def _known(function: PositionFunction) -> dict[int, Rational | Real]:
+    """Return the values of a function that depends on the position alone, by position: those that are known so far."""
+    return {}
 
 
 @dataclass(frozen=True)

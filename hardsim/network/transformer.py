@@ -36,7 +36,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.ast import BOS
 from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
-from hardsim.network.columns import PositionFunction, real_value
+from hardsim.network.columns import PositionFunction, real_row, real_value
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.rounding import EXPONENTIALS, ExponentialFormat, Rounding
 
@@ -463,9 +463,7 @@ class Transformer(Placed):
         positions = range(self.first, n + 1)
         values: list[list[RealNumber]] = [[0] * len(positions) for _ in range(self.dimension)]
         for index, encoding in self.encodings:
-            found = [real_value(encoding, i, n) for i in positions]
-            added = [value if isinstance(value, Real) else plain(value) for value in found]
-            values[index] = list(map(add, values[index], added))
+            values[index] = list(map(add, values[index], real_row(encoding, positions, n)))
         letters: dict[int, Entering] = {}
         rows = self.embedding.rows()
         for index in sorted({column for _, column, _ in self.embedding.entries}):

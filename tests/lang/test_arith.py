@@ -125,6 +125,22 @@ def test_pickled_after_use() -> None:
     assert again.evaluate(i=3, n=4) == F(-1, 4)
 
 
+@pytest.mark.parametrize(
+    "text", ["i/n", "(i/n)^2", "i/n^2", "1/(6*n^2)", "3 - 2*i", "-(i - n)*i/-4", "(i*n)^0", "i^(2*2)"]
+)
+def test_polynomials_have_rows(text: str) -> None:
+    arith = parse_arith(text)
+    for positions in (range(9), range(1, 4)):
+        assert arith.row(positions, 5) == [arith.evaluate(i=i, n=5) for i in positions]
+
+
+@pytest.mark.parametrize(
+    "text", ["(-1)^i", "1/(i+1)", "[i > 0]/n", "i/(n-5)", "2^-1", "i^5", "(2^64)^2*i", "sqrt(i)", "i mod n", "i + k"]
+)
+def test_other_expressions_have_no_rows(text: str) -> None:
+    assert parse_arith(text, variables="ink").row(range(1, 4), 5) is None
+
+
 OPERATORS: list[Operator] = ["+", "-", "*", "/", "div", "mod", "^"]
 COMPARED: list[Operator] = ["<", "<=", "=", "!=", ">=", ">"]
 LOGICAL: list[Operator] = ["and", "or"]
@@ -149,6 +165,13 @@ TREES: st.SearchStrategy[Expression] = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+@given(TREES, st.integers(1, 9))
+def test_rows_are_the_values_at_their_positions(tree: Expression, n: int) -> None:
+    arith = Arith(tree)
+    row = arith.row(range(n + 1), n)
+    assert row is None or row == [arith.evaluate(i=i, n=n) for i in range(n + 1)]
 
 
 @given(TREES)

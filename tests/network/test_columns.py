@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.lang import predicate
-from hardsim.network.columns import BUILT_IN, LARGEST_PRIME, UserPredicate, parse_column
-from tests.support.language import OutOfRange, SourceError
+from hardsim.network.columns import (
+    BUILT_IN,
+    KEPT,
+    LARGEST_PRIME,
+    PositionFunction,
+    UserPredicate,
+    parse_column,
+    real_row,
+)
+from tests.support.language import OutOfRange, SourceError, parse_arith
 from tests.support.model import PredicateColumn
 
 VALUES = range(-5, 3001)
@@ -213,3 +221,22 @@ def test_a_users_predicate_is_known_only_where_it_is_defined() -> None:
     found = parse_column(text, USERS, "m")
     assert found is not None
     assert (found.user, found.definition) == (middle, "2*i == n + 1")
+
+
+def test_rows_are_the_values_at_all_positions() -> None:
+    """Values of the position alone are kept for other lengths; those of a user's predicate are not."""
+    halves = PredicateColumn("x", (), 1, 0, 0, "2 * v == n", lambda v, n: 2 * v == n)
+    functions: list[PositionFunction] = [
+        *map(parse_arith, ("(-1)^i", "i/n", "1/(i+1)", "7/2", "[i = n]")),
+        column("PRIME"),
+        halves,
+    ]
+    for n in (6, 4, 9):
+        for first in (0, 1):
+            positions = range(first, n + 1)
+            for function in functions:
+                assert real_row(function, positions, n) == [function.evaluate(i=i, n=n) for i in positions]
+    beyond = range(KEPT, KEPT + 3)
+    assert real_row(column("MOD", 2, 1), beyond, KEPT + 2) == [0, 1, 0]
+    (root,) = real_row(parse_arith("sqrt(i)"), range(2, 3), 2)
+    assert not isinstance(root, int | Fraction)
