@@ -27,7 +27,7 @@ from hardsim.proof.external.supports import HeadSupports, Paths
 from hardsim.run.dense_float import visible
 from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers, gamma
 
-TOGETHER = 2**21
+TOGETHER = 2**18
 """The count of numbers in an array of a batch of cells."""
 ROUNDS = 12
 """Greatest number of times that a cell of the first layer is divided."""
@@ -182,6 +182,11 @@ class FirstLayer:
     def sampled(self, words: Integers) -> Floats:
         """Return the coordinates t in plain floats at all positions of words of symbols, (words, positions,
         coordinates)."""
+        count = max(1, TOGETHER // (self.columns.start + words.shape[1]) ** 2)
+        parts = [self._sampled(words[start : start + count]) for start in range(0, len(words), count)]
+        return np.concatenate(parts) if parts else self._sampled(words)
+
+    def _sampled(self, words: Integers) -> Floats:
         columns, size, found = self.columns, words.shape[1], []
         rows = np.array([columns.row[token] for token in columns.symbols])[words]
         before = np.array([columns.row[token] for token in columns.before], dtype=np.int64)
@@ -274,7 +279,7 @@ def random_words(demands: PrefixDemands, count: int) -> tuple[Integers, Integers
     reached = demands.reached()
     words = np.full((count, demands.longest), -1)
     states = np.zeros((count, demands.longest + 1), dtype=np.int64)
-    liking = rng.normal(0, 2, (count, *demands.moves.shape)) if demands.moves.size * count < TOGETHER else None
+    liking = rng.normal(0, 2, (count, *demands.moves.shape)) if demands.moves.size * count < LIKINGS else None
     live = np.ones(count, dtype=np.bool_)
     for n in range(demands.longest):
         targets = demands.moves[states[:, n]]
@@ -290,6 +295,8 @@ def random_words(demands: PrefixDemands, count: int) -> tuple[Integers, Integers
     return words, states
 
 
+LIKINGS = 2**21
+"""Greatest count of numbers with which random words prefer symbols, by word and state."""
 CHANGED = 0.08
 """The chance that the preferences of a random word change at a position."""
 

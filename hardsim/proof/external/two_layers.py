@@ -186,17 +186,19 @@ WIDE = 2.0
 """The width of scores and values over the box of a class from which on ranges of functions are of use."""
 WIDE_BOUNDS = "bounds from the weights, which take the history of each position by itself, are too wide"
 """The reason why a class stays open in a proof from the weights."""
+FAR = -1e5
+"""The bound of a class after several cells below which finer cells are not tried."""
 HOPELESS, GAIN = -1e3, 0.02
 """Least bound of a class that is divided further, and the least relative gain of a division that is divided again."""
 OF_PART, OF_CELL = 1e6, 2e5
 """The work for each position of a part, and for each cell."""
 MOST_SETUP, OF_SETUP = 1e9, 8.0
 """Greatest work on the boxes of all classes, about a minute, and what it counts as work of a part."""
-ROOM = 2**26
+ROOM = 2**24
 """Greatest count of numbers that enclose queries, keys and values."""
 SAMPLES = 24
 """Number of queries by which the width of cells is measured."""
-BATCH = 2**21
+BATCH = 2**18
 """The count of numbers in an array of a batch of cells."""
 
 
@@ -706,7 +708,10 @@ class LayerProver:
         self.network, self.demands, self.limits, self.report = network, demands, limits, report
         self.layers = TwoLayers(network, demands, limits)
         self.made = {0: self.layers}
-        """Enclosures by the greatest number of cells of a class with ranges of functions; 0: without such ranges."""
+        """Enclosures by the greatest number of cells of a class with ranges of functions; 0: without such ranges. Those
+        that closer ones replaced are dropped, for they take much memory."""
+        self.dropped = dict[int, int]()
+        """The numbers of cells and boxes that enclosures bounded, which were dropped."""
         self.narrowed = self.divided = False
         """True if steps are enclosed with the ranges of functions; if words are divided by checkpoints."""
         self.parts: list[WordsPart] = []
@@ -721,7 +726,7 @@ class LayerProver:
         """Prove the lengths from one on: from linear forms alone, with the ranges of functions in more and more cells,
         and last with checkpoints, unless scores vary so much that linear forms are of no use."""
         for cells, divided in ((0, False), *((cells, False) for cells in self.limits.levels), (0, True)):
-            if cells not in self.made and not self._closer(cells):
+            if cells in self.dropped or (cells not in self.made and not self._closer(cells)):
                 continue
             self.layers, self.narrowed, self.divided = self.made[cells], cells > 0, divided
             if not (divided and self.layers.wide):
@@ -730,10 +735,20 @@ class LayerProver:
             if self.end == self.demands.longest or not self.layers.coordinates:
                 break
             start = max(start, self.end + 1)
+            if cells > 1 and self._hopeless():
+                break
+
+    def _hopeless(self) -> bool:
+        """Return whether the bound of an open class is so far from 0 that neither more cells nor checkpoints, which are
+        tried where bounds are close, are of use."""
+        return min((one.bound for one in self.open.get(self.end + 1, ())), default=0.0) < FAR
 
     def _closer(self, cells: int) -> bool:
         """Make the enclosures with the ranges of functions in so many cells of a class. Return False if that is too
         much work."""
+        # without ranges they are needed again with checkpoints, unless scores vary too much
+        for one in [one for one in self.made if one or self.layers.wide]:
+            self.dropped[one] = self.made.pop(one).cells
         try:
             self.made[cells] = TwoLayers(self.network, self.demands, replace(self.limits, cells=cells), True)
         except NotProved:
@@ -751,7 +766,7 @@ class LayerProver:
     def result(self, start: int, margins: dict[int, LengthMargins], interrupted: bool) -> ExternalProof:
         """Return the result; the prefixes of less than `start` symbols were run, with these margins."""
         tables, longest, proved = self.layers.tables, self.demands.longest, self.end
-        boxes = sum(one.cells for one in self.made.values())
+        boxes = sum(self.dropped.values()) + sum(one.cells for one in self.made.values())
         known = {n: one for n, one in {**self.margins, **margins}.items() if n <= proved and np.isfinite(one.low)}
         opened = () if interrupted else tuple(self.open.get(proved + 1, ()))
         splits = LayerSplits(

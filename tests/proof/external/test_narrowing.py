@@ -11,6 +11,7 @@ import pytest
 
 from formulas.networks.stacks import TRAININGS, write
 from hardsim.network.dense import Norm
+from hardsim.proof.external import first_layer
 from hardsim.proof.external.affine import AffineForm, NormForm
 from hardsim.proof.external.demands import demands_of
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of
@@ -174,6 +175,18 @@ def test_bounds_along_axes_are_nested(seed: int) -> None:
         assert (near.high <= far.high).all()
         directions = np.random.default_rng(seed).normal(size=(3, forms.values.c.shape[1]))
         assert (greatest_values(forms, directions) <= greatest_values(plain, directions)).all()
+
+
+def test_samples_are_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, oracle = random_case(2)
+    demands = demands_of(oracle, network, 5)
+    first = FirstLayer(network, 5, len(network.readout.before))
+    words = np.maximum(first_layer.random_words(demands, 40)[0], 0)
+    whole = first.sampled(words)
+    assert whole.shape[:2] == (40, 5)
+    monkeypatch.setattr(first_layer, "TOGETHER", 100)
+    np.testing.assert_allclose(first.sampled(words), whole, rtol=1e-12, atol=1e-12)
+    assert first.sampled(words[:0]).shape == (0, 5, whole.shape[2])
 
 
 def test_cells_overlap() -> None:

@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 
 from hardsim.network.dense import Activation, Network, NetworkLayer, Readout
+from hardsim.proof.external import two_layers
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, demands_of
 from hardsim.proof.external.prove import ExternalProof
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, LayerSplits, PrefixProof, WordsPart
-from hardsim.proof.external.two_layers import CellTables, LayerLimits, TwoLayers, demands_of_part, prove_layers
+from hardsim.proof.external.two_layers import (
+    CellTables,
+    LayerLimits,
+    LayerProver,
+    TwoLayers,
+    demands_of_part,
+    prove_layers,
+)
 from hardsim.proof.shared.result import NotProved
 from tests.proof.external.test_prove import SHARED, SYMBOLS, of_spec, oracle_of, truth_of
 from tests.proof.external.test_sweep import expression
@@ -291,6 +299,44 @@ def planted(network: Network, oracle: Any, count: int, longest: int, seed: int, 
 
 def test_planted_faults_are_never_proved() -> None:
     assert sum(planted(*random_case(seed), 6, 5, 1) for seed in (1, 112)) >= 4
+
+
+@pytest.mark.parametrize(("far", "tried"), [(-np.inf, {1, 2, 4}), (0.0, {1, 2})])
+def test_finer_cells_are_not_tried_where_bounds_are_far_from_zero(
+    far: float, tried: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(two_layers, "FAR", far)
+    network, oracle = random_case(16)
+    limits = replace(ONE, levels=(1, 2, 4))
+    with np.errstate(all="ignore"):
+        prover = LayerProver(network, demands_of(oracle, network, 6), limits, lambda done, total: None)
+        prover.run(1)
+    assert prover.end == 0
+    assert {*prover.made, *prover.dropped} - {0} == tried
+
+
+def test_enclosures_that_closer_ones_replace_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scores of the first network vary much, so its enclosures without ranges are of no use with checkpoints."""
+    bounded = 0
+    over = CellTables._over
+
+    def counted(tables: CellTables, length: int, queries: Any, boxes: Any, full: Any) -> Any:
+        nonlocal bounded
+        bounded += len(boxes.of)
+        return over(tables, length, queries, boxes, full)
+
+    monkeypatch.setattr(CellTables, "_over", counted)
+    for seed, kept in ((16, {4}), (2, {0, 4})):
+        network, oracle = random_case(seed)
+        bounded = 0
+        with np.errstate(all="ignore"):
+            limits = replace(ONE, levels=(1, 2, 4))
+            prover = LayerProver(network, demands_of(oracle, network, 6), limits, lambda done, total: None)
+            prover.run(1)
+            proof = prover.result(1, {}, False)
+        assert set(prover.made) == kept
+        assert {*prover.made, *prover.dropped} == {0, 1, 2, 4}
+        assert proof.cells == bounded > 0
 
 
 def test_the_record_says_what_was_run_and_what_comes_from_the_weights() -> None:
