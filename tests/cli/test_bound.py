@@ -137,7 +137,7 @@ def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
 def test_a_bound_of_theorem_26_that_is_too_small_is_found(
     hardsim: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.sharpening.theorem26.weight_distance", lambda *arguments: Fraction(0))
+    monkeypatch.setattr("hardsim.sharpening.theorem26.row_distance", lambda *arguments: Fraction(0))
     for command in ("bound", "check"):
         # The network is still right: the error is 1/(1 + e^4) at ab.
         result = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-").exits(1).result
