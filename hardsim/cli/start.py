@@ -15,7 +15,7 @@ from contextlib import suppress
 TRIM, MMAP = -1, -3
 """The numbers of two settings of glibc: the free memory from which some is given back, and the size from which arrays
 get memory of their own, which is given back with them."""
-KEPT = 2**25, 2**22
+KEPT = 2**26, 2**22
 """Their values, in bytes. Arrays of a batch are smaller than the second; larger ones are few, and would stay."""
 _paused = False
 
