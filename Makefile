@@ -82,7 +82,7 @@ sweep-external: $(DEV) ## compare proofs of random one-layer networks with every
 rocq: $(DEV) ## check the Rocq theorems of shipped and random formulas, and that altered ones are rejected; skipped without coqc
 	$(PYTEST) -m slow tests/proving/rocq
 
-bench: $(TORCH) ## measure costs and compare them with targets (BENCH_FLAGS), twelve minutes; BENCH_JSON gets the numbers
+bench: $(TORCH) ## measure costs and compare them with targets (BENCH_FLAGS), a quarter of an hour; BENCH_JSON gets the numbers
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
 
 bench-docs: $(TORCH) ## measure everything; write benchmarks/results.json and docs/benchmarks.md
