@@ -183,8 +183,8 @@ class FirstLayer:
         """Return the coordinates t in plain floats at all positions of words of symbols, (words, positions,
         coordinates)."""
         count = max(1, TOGETHER // (self.columns.start + words.shape[1]) ** 2)
-        parts = [self._sampled(words[start : start + count]) for start in range(0, len(words), count)]
-        return np.concatenate(parts) if parts else self._sampled(words)
+        starts = range(0, max(1, len(words)), count)
+        return np.concatenate([self._sampled(words[start : start + count]) for start in starts])
 
     def _sampled(self, words: Integers) -> Floats:
         columns, size, found = self.columns, words.shape[1], []

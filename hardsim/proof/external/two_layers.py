@@ -744,11 +744,12 @@ class LayerProver:
         return min((one.bound for one in self.open.get(self.end + 1, ())), default=0.0) < FAR
 
     def _closer(self, cells: int) -> bool:
-        """Make the enclosures with the ranges of functions in so many cells of a class. Return False if that is too
-        much work."""
+        """Make the enclosures with the ranges of functions in so many cells of a class, and drop those that are not the
+        last ones made. Return False if that is too much work."""
         # without ranges they are needed again with checkpoints, unless scores vary too much
-        for one in [one for one in self.made if one or self.layers.wide]:
-            self.dropped[one] = self.made.pop(one).cells
+        for one, made in list(self.made.items()):
+            if made is not self.layers and (one or made.wide):
+                self.dropped[one] = self.made.pop(one).cells
         try:
             self.made[cells] = TwoLayers(self.network, self.demands, replace(self.limits, cells=cells), True)
         except NotProved:
