@@ -150,13 +150,7 @@ class Hunter:
         answered: list[bool] = []
         self.stuck = False
         for factor, row in zip(factors, self._ahead(factors), strict=True):
-            open_ = next(
-                (place for place, one in enumerate(row) if one != (True, self.expected[self.words[place]])), -1
-            )
-            if open_ >= 0 and row[open_][0]:
-                wrong = self.words[open_]
-            elif open_ >= 0 or not row:
-                wrong = self.wrong_word(factor, attack=False)
+            wrong = self._known_wrong(factor, row)
             self.tries += 1
             self._tried()
             if wrong is not None:
@@ -176,6 +170,19 @@ class Hunter:
         known = answered[:place].index(False) if False in answered[:place] else place
         right = factors[known - 1] if known else None
         return Crossing(right, None if wrong is None else factors[place], wrong)
+
+    def _known_wrong(self, factor: Fraction, row: Sequence[tuple[bool, Answer]]) -> Word | None:
+        """Return a word known that is wrong at a temperature, or None. `row` are the decisions of float64 on the words
+        (see `_ahead`); if there are none, or one that is needed is open, words are run at this temperature alone."""
+        for word, (sure, answer) in zip(self.words, row, strict=False):
+            if not sure:
+                break
+            if answer != self.expected[word]:
+                return word
+        else:
+            if row:
+                return None
+        return self.wrong_word(factor, attack=False)
 
     def _ahead(self, factors: Sequence[Fraction]) -> Iterator[list[tuple[bool, Answer]]]:
         """Yield for each temperature the decisions of float64 on the words, computed for several temperatures at once;
