@@ -60,16 +60,23 @@ WHOLE = 2**52
 """Bound for exact integers: those below it, and their differences, are exact in float64."""
 ROUNDING = Fraction(1, 2**64)
 """Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
-CELLS, SYMBOLS = 1 << 20, 1 << 14
-"""Most scores of one head (words times squares of their positions) in a batch of the exact run, unless its positions
-are no more than SYMBOLS: a part of the scores is held at a time."""
+CELLS = 1 << 20
+"""Most scores of one head (words times squares of their positions) in a batch of the exact run, but for SYMBOLS."""
+SYMBOLS = 1 << 14
+"""Words with no more positions than this together are run together: a part of the scores is held at a time."""
 BATCH = 4096
+
+
+def batch_size(positions: int, most: int, pairs: int) -> int:
+    """Return how many words of so many positions are run together: at most `most`, and as many as have `pairs` pairs of
+    positions or SYMBOLS positions."""
+    return max(1, min(most, max(pairs // positions**2, SYMBOLS // positions)))
 
 
 def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
     """Yield the words of one length in batches of at most BATCH words that fit into memory; `positions` is the length
     as read."""
-    size, left = max(1, min(BATCH, max(CELLS // (positions * positions), SYMBOLS // positions))), iter(words)
+    size, left = batch_size(positions, BATCH, CELLS), iter(words)
     while batch := list(islice(left, size)):
         yield batch
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hardsim.campaign.engines import HardRunner, batches
+from hardsim.campaign.engines import HardRunner, batch_size, batches
 from hardsim.campaign.failures import given_up
 from hardsim.campaign.result import Tie, TiedPosition, TiedRow, Violation
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
@@ -44,9 +44,8 @@ from hardsim.sharpening.theorem26 import (
 from hardsim.targets.result import Answer, Word, WordError, apart, settled
 from hardsim.targets.subject import SIDES, Subject
 
-PORTION, PORTION_PAIRS, PORTION_SYMBOLS = 256, 2**18, 2**14
-"""Largest numbers of words, and of pairs of positions, that are measured together, unless the words have no more than
-PORTION_SYMBOLS symbols."""
+PORTION, PORTION_PAIRS = 256, 2**18
+"""Largest numbers of words, and of pairs of positions (see `batch_size`), that are measured together."""
 INVISIBLE = Fraction(1, 2**20)
 """Largest error bound, relative to the least distance of an output from the threshold, with which softmax runs on a
 share of the words only."""
@@ -226,8 +225,7 @@ def _given_up(failures: Sequence[WordError], answers: Mapping[int, Sequence[Answ
 
 
 def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    n = len(words[0]) if words else 1
-    size = max(1, min(PORTION, max(PORTION_PAIRS // n**2, PORTION_SYMBOLS // n)))
+    size = batch_size(len(words[0]), PORTION, PORTION_PAIRS) if words else 1
     for start in range(0, len(words), size):
         yield words[start : start + size]
 
