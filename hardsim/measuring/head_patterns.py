@@ -638,7 +638,7 @@ class _Heads:
 
     def _batch(self, n: int, words: Sequence[Word]) -> None:
         network = self.subject.network
-        tokens = np.array([network.read(word) for word in words], dtype=np.int64)
+        tokens = network.read_together(words)
         places = np.arange(tokens.shape[1])
         found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
         for tally, alike, (_, head, logits, slip) in zip(

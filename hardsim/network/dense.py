@@ -383,15 +383,30 @@ class Network:
 
     def read(self, word: Sequence[str]) -> list[int]:
         """Return the token ids of a word, with the readout's tokens before and after it."""
-        longest = self.longest
-        if longest is not None and len(word) > longest:
-            most = max(longest, 0)
-            full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} ends"
-            message = f"{full}: words have at most {most} symbols, not {len(word)}"
-            hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
-            raise OutOfRange(message, hint)
+        self._require_room(len(word))
         before, after = self._around
         return [*before, *map(self.ids.__getitem__, map(str, word)), *after]
+
+    def read_together(self, words: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+        """Return the token ids of some words of one length as `read` does, (words, tokens)."""
+        n = len(words[0])
+        self._require_room(n)
+        before, after = self._around
+        found = np.empty((len(words), len(before) + n + len(after)), dtype=np.int64)
+        found[:, : len(before)], found[:, len(before) + n :] = before, after
+        ids = map(self.ids.__getitem__, map(str, chain.from_iterable(words)))
+        found[:, len(before) : len(before) + n] = np.fromiter(ids, np.int64, len(words) * n).reshape(len(words), n)
+        return found
+
+    def _require_room(self, n: int) -> None:
+        """Raise OutOfRange if words of n symbols do not fit in the table of positions."""
+        longest = self.longest
+        if longest is not None and n > longest:
+            most = max(longest, 0)
+            full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} ends"
+            message = f"{full}: words have at most {most} symbols, not {n}"
+            hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
+            raise OutOfRange(message, hint)
 
     @property
     def reads_empty(self) -> bool:

@@ -416,7 +416,7 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
     """Apply an activation to vectors of length at most `size`, with radii of at least ETA. Their arrays are
     overwritten. The result is at most `size` long, up to a factor 1 + 2^-40."""
     x, fixed = given.mid, 0.0
-    if not isfinite(float(x.sum())):
+    if not np.isfinite(size).all():
         x[~np.isfinite(x)] = np.nan  # otherwise an overflow would be taken for a large number
     match activation:
         case Activation.RELU:
@@ -509,11 +509,13 @@ def scale_of(scale: RootScale) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Some of the queries, and the keys that they see. `seen` is 1 where a key is visible and 0 elsewhere, and `hidden`
-    is added to their scores: -inf where a key is not visible; both are None if all are."""
+    """Some of the queries, and the keys that they see. Of these keys, some of the queries do not see `partly`: there
+    `seen` is 1 where a key is visible and 0 elsewhere, and `hidden` is added to scores, -inf where it is not visible;
+    both are None if all queries see all keys."""
 
     rows: slice
     keys: slice
+    partly: slice
     hidden: Floats | None
     seen: Floats | None
 
@@ -530,8 +532,13 @@ def looks(mask: Mask, window: int | None, places: tuple[int, ...] | None, size: 
         low = least if mask is Mask.PAST else 0 if window is None else max(0, least - window + 1)
         high = most + 1 if mask is Mask.FUTURE else size if window is None else min(size, most + window)
         seen = visible(mask, window, some, np.arange(low, high))
-        parts = (None, None) if seen.all() else (np.where(seen, 0.0, -np.inf), seen.astype(np.float64))
-        found.append(Look(slice(start, start + len(some)), slice(low, high), *parts))
+        rows, keys, unseen = slice(start, start + len(some)), slice(low, high), np.flatnonzero(~seen.all(axis=0))
+        partly, parts = slice(0), (None, None)
+        if len(unseen):
+            partly = slice(int(unseen[0]), int(unseen[-1]) + 1)
+            seen = seen[:, partly]
+            parts = np.where(seen, 0.0, -np.inf), seen.astype(np.float64)
+        found.append(Look(rows, keys, partly, *parts))
     return tuple(found)
 
 
@@ -871,9 +878,12 @@ class FloatAttention:
                 if flat:
                     weights = np.exp(scores, out=scores)
                     if look.seen is not None:
-                        weights *= look.seen
+                        weights[:, :, look.partly] *= look.seen
                 else:
-                    weights = exponentials(part.steps(scores, queries[look.rows], positions[look.keys]), look.hidden)
+                    scores = part.steps(scores, queries[look.rows], positions[look.keys])
+                    if look.hidden is not None:
+                        scores[:, :, look.partly] += look.hidden
+                    weights = exponentials(scores)
                 total = weights @ entered.columns[:, look.keys, part.value_one]
                 np.divide(total[:, :, :-1], total[:, :, -1:], out=found[:, look.rows])
             return found
@@ -946,10 +956,8 @@ def mean_factor(slip: Floats) -> Floats:
     return np.where(tau < 0.5, outward(tau / np.maximum(1 - tau, U)) * 0.5 + LEFT_OUT, 1.0)
 
 
-def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
+def exponentials(logits: Floats) -> Floats:
     """Return the weights relative to the largest, which is 1; `logits` is overwritten."""
-    if hidden is not None:
-        logits += hidden
     logits -= logits.max(axis=2, keepdims=True)
     np.maximum(logits, FLOOR, out=logits)
     found: Floats = np.exp(logits, out=logits)
@@ -1134,7 +1142,7 @@ class DenseFloat:
         attention = self.layers[0].attention if self.layers else None
         if attention is None or not attention.heads or words < SHARED_BY:
             return None
-        used = np.unique(tokens)
+        used = np.flatnonzero(np.bincount(tokens.ravel()))
         numbers = len(used) * m * (2 * self.network.dimension + attention.width)
         if SHARED_BY * len(used) > words or numbers > OPENED:
             return None

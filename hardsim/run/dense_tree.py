@@ -113,7 +113,10 @@ class KeyStore:
             ]
             products = [q[some] @ part[:, :, : self.keys].transpose(0, 2, 1) for part in parts]
             joined = products[0] if len(products) == 1 else np.concatenate(products, axis=2)
-            weights = exponentials(self.part.steps(joined, query, keys), hidden)
+            scores = self.part.steps(joined, query, keys)
+            if hidden is not None:
+                scores += hidden
+            weights = exponentials(scores)
             seen = parts[0].shape[1]
             total = weights[:, :, :seen] @ parts[0][:, :, self.keys :]
             if len(parts) > 1:

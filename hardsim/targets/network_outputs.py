@@ -58,7 +58,7 @@ class NetworkEngine:
             if self.engine == FLOAT64 and reason is not None:
                 raise Undecided(reason)
             return None
-        tokens = np.array([self.network.read(word) for word in words], dtype=np.int64)
+        tokens = self.network.read_together(words)
         with np.errstate(all="ignore"):
             mid, rad = self.floats.run(len(words[0]), tokens, places)
             known = np.isfinite(mid) & np.isfinite(rad)
