@@ -533,12 +533,12 @@ def looks(mask: Mask, window: int | None, places: tuple[int, ...] | None, size: 
         high = most + 1 if mask is Mask.FUTURE else size if window is None else min(size, most + window)
         seen = visible(mask, window, some, np.arange(low, high))
         rows, keys, unseen = slice(start, start + len(some)), slice(low, high), np.flatnonzero(~seen.all(axis=0))
-        partly, parts = slice(0), (None, None)
-        if len(unseen):
-            partly = slice(int(unseen[0]), int(unseen[-1]) + 1)
-            seen = seen[:, partly]
-            parts = np.where(seen, 0.0, -np.inf), seen.astype(np.float64)
-        found.append(Look(rows, keys, partly, *parts))
+        if not len(unseen):
+            found.append(Look(rows, keys, slice(0), None, None))
+            continue
+        partly = slice(int(unseen[0]), int(unseen[-1]) + 1)
+        seen = seen[:, partly]
+        found.append(Look(rows, keys, partly, np.where(seen, 0.0, -np.inf), seen.astype(np.float64)))
     return tuple(found)
 
 

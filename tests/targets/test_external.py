@@ -13,7 +13,7 @@ from hardsim.campaign.judges import NetworkJudge
 from hardsim.errors import Interrupted
 from tests.support.check import Verdict
 from tests.support.external import mean_of_a, model_of
-from tests.support.language import InputError
+from tests.support.language import InputError, OutOfRange
 from tests.support.mistakes import raised
 from tests.support.model import Mask, Norm, Readout
 
@@ -189,6 +189,16 @@ def test_the_table_of_positions_ends() -> None:
     assert error.message == "net: the table of positions ends: words have at most 5 symbols, not 6"
     assert raised(InputError, lambda: model.check(against=half_are_a, words=["a" * 6])).message.endswith("not 6")
     assert raised(InputError, lambda: model.eval("a" * 6)).message.endswith("not 6")
+
+
+def test_words_are_read_together_as_one_by_one() -> None:
+    network = mean_of_a(rows=7, readout=Readout(before=("bos",), after=("end", "end")), tokens=("a", "b", "bos", "end"))
+    words = [tuple("abba"), tuple("bbab"), tuple("aaaa")]
+    assert network.read_together(words).tolist() == [network.read(word) for word in words]
+    assert network.read_together([()]).tolist() == [[2, 3, 3]] == [network.read(())]
+    alone = raised(OutOfRange, lambda: network.read("a" * 5))
+    assert raised(OutOfRange, lambda: network.read_together(["a" * 5, "b" * 5])).message == alone.message
+    assert raised(KeyError, lambda: network.read_together(["ab", "ac"])).args == ("c",)
 
 
 def test_a_formula_says_which_words_are_accepted() -> None:
