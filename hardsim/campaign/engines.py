@@ -584,21 +584,24 @@ def _far(block: Block, rows: Integers, expected: Exact, places: Integers) -> Spa
     whole, mid = _some(expected.whole, places), _some(block.mid, rows)
     integers = block.rad is None and not block.places
     small = max(expected.size, expected.unit) < WHOLE
-    if integers and small and (mid * expected.unit == whole).all():  # products that are rounded are larger than both
-        return np.zeros(len(rows)), np.zeros(len(rows))
     plain = small and expected.unit == 1
-    hard, off = (whole, None) if plain else quotients(whole, expected.unit)
+    # Products that are rounded are larger than both.
+    if integers and small and ((mid if plain else mid * expected.unit) == whole).all():
+        return np.zeros(len(rows)), np.zeros(len(rows))
+    hard, off = (whole.astype(np.float64), None) if plain else quotients(whole, expected.unit)
     distance = np.abs(mid - hard)
     if integers and plain:
         most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers
         return most, most
-    radius, something = 2 * U * (np.abs(hard) + distance), distance != 0
+    radius, something = np.abs(hard) + distance, distance != 0
+    radius *= 2 * U
     for part in (off, None if block.rad is None else _some(block.rad, rows)):
         if part is not None:
             radius = radius + part
             something = something | (part != 0)
-    radius = outward(radius) * something  # where it is False all terms are finite
-    low, high = np.max(distance - radius, axis=1), np.max(distance + radius, axis=1)
+    radius = outward(radius)
+    radius *= something  # where it is False all terms are finite
+    low, high = (np.maximum.reduce(end, axis=1) for end in (distance - radius, distance + radius))
     return np.broadcast_to(np.maximum(low, 0.0), len(rows)), np.broadcast_to(high, len(rows))
 
 

@@ -83,11 +83,12 @@ class BitFunction:
     """A function of the position and some Booleans, tabulated by combination and position: (2^bits, n), or (2^bits,
     1) if the position does not matter.
 
-    `ones` marks where the function is 1 (as masks of lanes), `others` where it is neither 0 nor 1.
+    `ones` marks where the function is 1 (as masks of lanes), `others` where it is neither 0 nor 1. Combinations for
+    which nothing is marked are left out: `ones` and `others` are pairs of the number of a combination and its row.
     """
 
-    ones: Lanes
-    others: Booleans
+    ones: Sequence[tuple[int, Lanes]]
+    others: Sequence[tuple[int, Booleans]]
 
     @staticmethod
     def of(
@@ -98,16 +99,20 @@ class BitFunction:
         total = summed(forms, bias, clip, numbers.__getitem__, (2 ** len(bits), n))
         ones = (total.whole == total.unit).astype(np.bool_)
         others = ~ones & (total.whole != 0).astype(np.bool_)
-        return BitFunction(np.where(ones, FULL, np.uint64(0)), others)
+        lanes = np.where(ones, FULL, np.uint64(0))[:, :, None]
+        return BitFunction(
+            [(number, lanes[number]) for number in np.flatnonzero(ones.any(axis=1)).tolist()],
+            [(number, others[number]) for number in np.flatnonzero(others.any(axis=1)).tolist()],
+        )
 
     def apply(self, columns: Sequence[Lanes], shape: tuple[int, int]) -> Lanes | None:
         """Return the function of these columns, (n, lanes) each; None if its value in some word is neither 0 nor 1."""
+        parts = minterms(columns, shape)
+        if any(parts[number][np.broadcast_to(others, shape[0])].any() for number, others in self.others):
+            return None
         result = np.zeros(shape, dtype=np.uint64)
-        for part, ones, others in zip(minterms(columns, shape), self.ones, self.others, strict=True):
-            if ones.any():
-                result |= part & ones[:, None]
-            if others.any() and part[np.broadcast_to(others, shape[0])].any():
-                return None
+        for number, ones in self.ones:
+            result |= parts[number] & ones
         return result
 
 
@@ -213,7 +218,7 @@ class BatchHard:
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Return words of one length as rows of symbol numbers."""
-        return np.array([[self._number[symbol] for symbol in word] for word in words], dtype=np.int64)
+        return self._number.rows(words)
 
     def run(self, symbols: Symbols) -> BatchHardTrace:
         """Run the program on one or more non-empty words of one length, as rows of symbol numbers. Raises

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain
 from math import ceil, isqrt, lcm
 
 import numpy as np
@@ -186,8 +185,7 @@ class ExactModel:
         positions = range(self.program.first, n + 1)
         if n != self._length:
             self._length, self._encoded = n, encoded(self.program, n)
-        numbers = map(self._symbols.__getitem__, chain.from_iterable(words))
-        symbols = np.fromiter(numbers, np.int64, len(words) * n).reshape(len(words), n)
+        symbols = self._symbols.rows(words)
         if self.program.bos:
             start = np.full((len(words), 1), self._symbols[BOS], dtype=np.int64)
             symbols = np.concatenate([start, symbols], axis=1)

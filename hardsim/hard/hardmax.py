@@ -104,15 +104,14 @@ def _visible(mask: Mask, size: int, bos: bool, start: int, stop: int) -> NDArray
 def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
     """Return for each query the sum of the numbers that it sees. `whole` has shape (..., positions); time and memory
     are linear in its size."""
-    upto = whole.cumsum(axis=-1)
-    every = upto[..., -1:]
-    sums: Integers = {
-        Mask.NONE: np.broadcast_to(every, whole.shape),
-        Mask.FUTURE: upto,
-        Mask.PAST: every - upto + whole,
-        Mask.STRICT_FUTURE: upto - whole,
-        Mask.STRICT_PAST: every - upto,
-    }[mask]
+    sums: Integers
+    if mask is Mask.NONE:
+        sums = np.broadcast_to(whole.sum(axis=-1, keepdims=True), whole.shape)
+    else:
+        upto = whole.cumsum(axis=-1)
+        sums = upto if mask in (Mask.FUTURE, Mask.STRICT_FUTURE) else upto[..., -1:] - upto
+        if mask in (Mask.PAST, Mask.STRICT_FUTURE):  # with or without the query's own position
+            sums = sums + whole if mask is Mask.PAST else sums - whole
     if bos:
         # A query that does not see position 0 under its mask sees it because of the beginning of sequence.
         unseen = ~visible(mask, whole.shape[-1], False, keys=slice(1))[:, 0]
@@ -158,15 +157,20 @@ def hardmax(
     sight = Sight(head.mask, head.weighting, bos)
     found = _found(scores, sight, wide)
     differ = _differ(scores, sight, wide, found, max((value.size for value in values.values()), default=0))
-    gap, maxima, reach, winners = (np.broadcast_to(part, shape) for part in found[:4])
+    gap, maxima, reach, winners = (_shaped(part, shape) for part in found[:4])
     counts = maxima if head.weighting is Weighting.AVERAGE else np.ones((1, 1), dtype=np.int64)
     results = {
-        out: quotient(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
+        out: quotient(_shaped(found.totals[out], shape), counts, value.unit) for out, value in values.items()
     }
     if head.mask.strict and not bos:
         results = {out: _emptied(result, head.mask) for out, result in results.items()}
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
     return Rows(scores.units, gap, maxima, reach, sizes, winners, np.broadcast_to(differ, shape)), results
+
+
+def _shaped(part: Integers, shape: tuple[int, int]) -> Integers:
+    """Return `np.broadcast_to` of a part and a shape, without its costs if the part has this shape."""
+    return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
 def _emptied(column: Exact, mask: Mask) -> Exact:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 from typing import Any
 
@@ -179,21 +180,30 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
     """Return `totals / (counts * over)` over one common unit. The unit has about 1.44 bits for every position. Raises
     InputError if the columns would take more than `most` bytes."""
-    unit = 1
-    for count in np.unique(counts) if counts.size and counts.max() > 1 else ():
-        unit = lcm(unit, int(count))
-        if totals.size * unit.bit_length() // 8 > most:
-            raise InputError(
-                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
-                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
-                hint="Give shorter words.",
-            )
-    if unit == 1:
+    if not counts.size or counts.max() <= 1:
         return Exact.of(totals, over)
+    unit = _common_multiple(tuple(np.unique(counts).tolist()), 8 * most / totals.size)
+    if unit is None:
+        raise InputError(
+            f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
+            f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
+            hint="Give shorter words.",
+        )
     kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
     if kind is object and totals.dtype != object and len(counts) == 1 and over * largest(counts) < SAFE:
         return _ratios(totals, counts[0], over, unit)
     return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)
+
+
+@lru_cache(16)
+def _common_multiple(counts: tuple[int, ...], most: float) -> int | None:
+    """Return the least common multiple of some counts; None if it has more than about `most` bits."""
+    unit = 1
+    for count in counts:
+        unit = lcm(unit, count)
+        if unit.bit_length() > most:
+            return None
+    return unit
 
 
 def _ratios(totals: Integers, counts: Integers, over: int, unit: int) -> Exact:

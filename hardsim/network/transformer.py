@@ -445,7 +445,7 @@ class Transformer(Placed):
         return count
 
     @cached_property
-    def symbol_index(self) -> dict[str, int]:
+    def symbol_index(self) -> Numbering:
         """The number of each symbol. It is the symbol's row in the embedding, except over sets of propositions."""
         return Numbering(self.alphabet)
 

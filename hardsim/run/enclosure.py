@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import inf
 from typing import Any, TypeAlias
 
@@ -60,7 +61,9 @@ MOST_CODES = 6
 
 def outward(radius: Floats) -> Floats:
     """Return a radius enlarged to cover its own rounding."""
-    return radius * GROW + ETA
+    grown = radius * GROW
+    grown += ETA
+    return grown
 
 
 def gamma(k: int) -> float:
@@ -132,13 +135,15 @@ class Block:
         return np.where(self.rad == 0, self.mid, end) if self.partly else end
 
 
-def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
-    """Return where values with these enclosures are certainly at most 0, and certainly at least 1. Without finite
-    bounds neither is certain.
+def clipped(mid: Floats, rad: Floats | None) -> tuple[Booleans, Booleans]:
+    """Return where values with these enclosures are certainly at most 0, and certainly at least 1 (`rad` is None if
+    they are exact). Without finite bounds neither is certain.
 
     The difference is rounded once, and so is its product.
     """
     finite = np.isfinite(mid)
+    if rad is None:
+        return finite & (mid <= 0), finite & (mid >= 1)
     return finite & (mid <= -rad), finite & ((mid - 1) * (1 - 4 * U) >= rad)
 
 
@@ -323,17 +328,18 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
         mid = mid + (block.mid if factor == 1 else -block.mid if factor == -1 else factor * block.mid)
     if exact and fits:
         return Block(mid, None, places, size)
-    rad, share = base.radius, gamma(len(terms) + 3)
+    rad, share = base.rad, gamma(len(terms) + 3)
     total = np.abs(base.mid)
     for (factor, off), (_, block) in zip(factors, terms, strict=True):
         # `off` is in units of the share; infinity times 0 gives NaN, which decides nothing.
-        total = total + (abs(factor) + off / share) * np.abs(block.mid)
+        weight = abs(factor) + off / share
+        total = total + (np.abs(block.mid) if weight == 1 else weight * np.abs(block.mid))
         if block.rad is not None:
-            rad = rad + (abs(factor) * (1 + 4 * U) + off) * block.rad
-    rad = outward(rad + share * total)
+            part = (abs(factor) * (1 + 4 * U) + off) * block.rad
+            rad = part if rad is None else rad + part
+    total *= share
+    rad = outward(total if rad is None else rad + total)
     if not fits or base.rad is not None or not all(block.rad is None or block.partly for _, block in terms):
         return Block(mid, rad)
-    open_entries = np.logical_or.reduce(
-        np.broadcast_arrays(*(~(block.rad == 0) for _, block in terms if block.rad is not None))
-    )
+    open_entries = reduce(np.logical_or, (block.rad != 0 for _, block in terms if block.rad is not None))
     return Block(mid, rad * open_entries, places, size, partly=True)  # here `mid` is finite, or too large to decide

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -168,9 +167,8 @@ class FloatForward:
     def symbols(self, words: Sequence[Sequence[str]]) -> Integers:
         """Return words of one length as rows of symbol numbers, (words, n). The beginning of the sequence has the
         last number."""
-        n, index = len(words[0]), self.model.symbol_index
-        flat = np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.int64, len(words) * n)
-        symbols = flat.reshape(len(words), n)
+        index = self.model.symbol_index
+        symbols = index.rows(words)
         return np.insert(symbols, 0, len(index), axis=1) if self.model.bos else symbols
 
     def trace(self, words: Sequence[Sequence[str]]) -> BatchTrace:
@@ -204,13 +202,13 @@ class LengthParts:
     """The parts of a network at one length that are the same for every word and every temperature.
 
     `base` are the encodings (with the part of the embedding that all symbols share), and `letters` what depends on the
-    symbol, by coordinate. `views` gives, by mask, the keys that queries see. `found` caches blocks that are the same
-    for every word: they are exact, and no softmax is involved in them.
+    symbol, by coordinate, with the possible values as a row. `views` gives, by mask, the keys that queries see. `found`
+    caches blocks that are the same for every word: they are exact, and no softmax is involved in them.
     """
 
     length: int
     base: Sequence[Block]
-    letters: Mapping[int, Entering]
+    letters: Mapping[int, tuple[Entering, Block]]
     views: Mapping[Mask, Views]
     found: dict[Place, Block]
 
@@ -222,7 +220,8 @@ class LengthParts:
         nothing = fixed([0] * n)
         base = [fixed(column) if any(column) else nothing for column in values]
         views = {mask: Views(mask, n, model.bos) for mask in {head.mask for head in model.heads}}
-        return LengthParts(length, base, letters, views, {})
+        blocks = {index: (entering, fixed(entering.values)) for index, entering in letters.items()}
+        return LengthParts(length, base, blocks, views, {})
 
 
 class Attending(Protocol):
@@ -262,8 +261,8 @@ class Prepared:
     def embed(self, symbols: Integers, start: int) -> list[Block]:
         """Return the residual stream before the first layer, for symbols from position `start` on."""
         columns = [part_of(block, start, start + symbols.shape[1]) for block in self.base]
-        for index, entering in self.letters.items():
-            letter, places = fixed(entering.values), entering.places(symbols)
+        for index, (entering, letter) in self.letters.items():
+            places = entering.places(symbols)
             if letter.boolean and is_zero(columns[index]):
                 columns[index] = bits(letter.mid[0][places], ("letter", index))
                 continue
@@ -449,10 +448,12 @@ class Stage:
     def _clip(self, place: Place, z: Block, decides: bool) -> Block:
         """Return the clipped block: 0 or 1 where that is certain; elsewhere an enclosure if `soft`, and otherwise the
         word becomes undecided."""
-        low, high = clipped(z.mid, z.radius)
+        low, high = clipped(z.mid, z.rad)
         settled = low | high
-        if not self.soft or np.all(settled):
-            self.decided &= np.all(settled, axis=1)
+        every = settled.all()
+        if not self.soft or every:
+            if not every:
+                self.decided &= settled.all(axis=1)
             return bits(high.astype(np.float64), place)
         bottom = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.lower, 0.0, 1.0)))
         top = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.upper, 0.0, 1.0)))
@@ -479,9 +480,12 @@ class Stage:
 
     def _note_margin(self, z: Block) -> None:
         """Lower each word's margin to the least max(-z, z - 1)/2 of this unit's inputs."""
-        middle = np.maximum(-z.mid, z.mid - 1) / 2
-        radius = outward(z.radius / 2 + 2 * U * (np.abs(z.mid) + 1))
-        low, high = np.min(middle - radius, axis=1), np.min(middle + radius, axis=1)
+        middle, size = np.maximum(-z.mid, z.mid - 1), np.abs(z.mid)
+        middle /= 2
+        size += 1
+        size *= 2 * U
+        radius = outward(size if z.rad is None else z.rad / 2 + size)
+        low, high = np.minimum.reduce(middle - radius, axis=1), np.minimum.reduce(middle + radius, axis=1)
         old = self.margin
         self.margin = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
 
@@ -566,7 +570,10 @@ def affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
     low, high = (np.asarray(bound * times + plus) for bound in bounds)
     low, high = (low, high) if factor > 0 else (high, low)
     size = np.maximum(np.abs(bounds[0]), np.abs(bounds[1]))
-    slack = outward(4 * U * (size * abs(times) + abs(plus)) + times_off * size + plus_off)
+    slack = size * (4 * U * abs(times)) + 4 * U * abs(plus)
+    if times_off or plus_off:
+        slack += times_off * size + plus_off
+    slack = outward(slack)
     return low - slack, high + slack
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -160,6 +161,22 @@ class ExpTable:
                 if begin < end:
                     yield begin, end, self._weights(rows, begin, end)
 
+    def sums(self, sources: Floats, start: int, place: slice) -> Floats:
+        """Return the sums of the numbers of the keys from position `start` on, (rows, keys), weighted for the queries
+        at `place`: (rows, queries)."""
+        width = sources.shape[1]
+        if self._kept is not None and self.views.size <= ONE_BLOCK:
+            found: Floats = sources @ self._kept[start : start + width, place]
+            return found
+        total = np.zeros((len(sources), place.stop - place.start))
+        for rows in self.blocks(place):
+            here = slice(int(rows[0]) - place.start, int(rows[-1]) + 1 - place.start)
+            for low, high, block in self.parts(rows):
+                first, last = max(low, start), min(high, start + width)
+                if first < last:
+                    total[:, here] += sources[:, first - start : last - start] @ block[first - low : last - low]
+        return total
+
     def _weights(self, rows: Integers, low: int, high: int) -> Floats:
         distance = self._logits(rows, low, high)
         distance -= self.reference[rows]
@@ -171,6 +188,40 @@ class ExpTable:
         for left, right in zip(self.left[0], self.right[0], strict=True):
             total += right[low:high, None] * left[None, rows]
         return total
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Some classes of keys: `shifts` is what each adds to the logits of a query, (classes, n), and `error` the relative
+    error of the weights of each row, (n,).
+
+    Of two classes of which one adds at least as much as the other in every row, `above` is the place of that class, and
+    `drop` is e^(difference), (n,); for other classes it is None.
+    """
+
+    shifts: Floats
+    error: Floats
+    above: int = 0
+    drop: Floats | None = None
+
+    @staticmethod
+    def of(classes: Sequence[tuple[Floats, Floats]], error: Floats) -> Mixture:
+        """Return the mixture of classes, given what each adds and a bound of its error, for a table with entries of
+        this relative error.
+
+        With several classes every entry e^(l_ij - r_i) is multiplied by e^(c_t(i) - c(i)), where c is the largest of
+        those seen: it is off by the radius of c_t, by the rounding of the difference, and by exp.
+        """
+        shifts = np.stack([shift for shift, _ in classes])
+        if len(classes) == 1:
+            return Mixture(shifts, error)
+        spread = np.minimum(shifts.max(axis=0) - shifts.min(axis=0), DEEPEST)
+        drift = growth(outward(np.max([rad for _, rad in classes], axis=0) + 2 * U * spread))
+        error = outward(error + (drift + EXP_ERROR * (1 + drift) + 2 * U) * (1 + error))
+        for above, below in ((0, 1), (1, 0)) if len(classes) == 2 else ():
+            if (shifts[above] >= shifts[below]).all():
+                return Mixture(shifts, error, above, np.exp(np.minimum(shifts[below] - shifts[above], 0.0)))
+        return Mixture(shifts, error)
 
 
 class Tables:
@@ -209,6 +260,10 @@ class HeadPass:
     _numbers: dict[tuple[Fraction, ...], int] = field(default_factory=dict)
     _classes: list[tuple[Floats, Floats]] = field(default_factory=list)
     """For each class of keys, the number that it adds to the logits of each query, and a bound of its error, (n,)."""
+    _translated: dict[tuple[int, ...], Integers] = field(default_factory=dict)
+    """By the Booleans that keys read, the number of the class of each combination; -1 where it is not known yet."""
+    _mixtures: dict[tuple[int, ...], Mixture] = field(default_factory=dict)
+    """By the numbers of the classes that are present."""
     _table: ExpTable | None = None
     _queries: list[Exact] = field(default_factory=list)
     """The query forms times `sharpness` (1/tau)."""
@@ -293,30 +348,31 @@ class HeadPass:
     # ---- by types ----
 
     def _by_types(self, blocks: Sequence[Block], values: Sequence[Block], keys: list[int], step: Suffix) -> list[Block]:
-        parts = [_Part(self._kinds(blocks, keys, blocks[0].mid.shape[1]), values, step.start, None)]
+        width = blocks[0].mid.shape[1]
+        parts = [_Part(*self._kinds(blocks, keys, width), values, step.start, None)]
         if step.before is not None:
-            parts.append(_Part(self._kinds(step.before.inputs, keys, step.start), step.before.values, 0, step.rows))
+            earlier = self._kinds(step.before.inputs, keys, step.start)
+            parts.append(_Part(*earlier, step.before.values, 0, step.rows))
         table = self._table = self._table or self._make_table(blocks)
-        words = max(part.words for part in parts)
-        present: list[int] = np.flatnonzero(
-            np.bincount(np.concatenate([part.kinds.ravel() for part in parts]))
-        ).tolist()
-        chosen = [self._classes[number] for number in present]
-        place = slice(step.start, step.start + blocks[0].mid.shape[1])
-        reference = self._references(parts, present, place)
-        total = np.zeros((words, place.stop - place.start))
-        tops = [np.zeros_like(total) for _ in values]
-        for number, (shift, _) in zip(present, chosen, strict=True):
-            factor = np.exp(np.minimum(shift[None, place] - reference, 0.0)) if len(chosen) > 1 else None
-            for part in parts:
-                part.add(table, number, place, factor, total, tops)
-        error = self._error(chosen, table)[None, place]
-        count = self.n + 2 * len(parts) * len(chosen)
+        present = tuple(sorted(set().union(*(part.present for part in parts))))
+        if present not in self._mixtures:
+            self._mixtures[present] = Mixture.of([self._classes[number] for number in present], table.error)
+        mixture, place = self._mixtures[present], slice(step.start, step.start + width)
+        factors = dict(zip(present, self._factors_of(mixture, parts, present, place), strict=True))
+        sums: list[Floats] = []
+        for part in parts:
+            for number, some in zip(part.present, part.sums(table, place), strict=True):
+                factor = factors[number]
+                here = [one if factor is None else factor * one for one in map(part.spread, some)]
+                sums = list(map(np.add, sums, here)) if sums else here
+        total = np.broadcast_to(sums[0], (max(part.words for part in parts), width))
+        count = self.n + 2 * len(parts) * len(present)
         reaches = [Ends.of(value) for value in values]
         if step.before is not None:
             earlier_reaches = [Ends.of(value.of_words(step.rows)) for value in step.before.values]
             reaches = [new.joined(old) for new, old in zip(reaches, earlier_reaches, strict=True)]
-        found = [quotient(top, total, error, reach, count) for top, reach in zip(tops, reaches, strict=True)]
+        error = mixture.error[None, place]
+        found = [quotient(top, total, error, reach, count) for top, reach in zip(sums[1:], reaches, strict=True)]
         low = ~(total >= LEAST_SUM)
         if low.any():
             self._again(low, self._operands(blocks, values, step), found, step.start)
@@ -334,60 +390,68 @@ class HeadPass:
             block.mid[spots] = np.where(low[spots], other.mid, block.mid[spots])
             block.radius[spots] = np.where(low[spots], other.radius, block.radius[spots])
 
-    def _error(self, chosen: list[tuple[Floats, Floats]], table: ExpTable) -> Floats:
-        """Return the relative error of the weights of each row, (n,).
-
-        With several classes every entry e^(l_ij - r_i) is multiplied by e^(c_t(i) - c(i)), where c is the largest of
-        those seen: it is off by the radius of c_t, by the rounding of the difference, and by exp.
-        """
-        if len(chosen) == 1:
-            return table.error
-        shifts = np.stack([shift for shift, _ in chosen])
-        spread = np.minimum(shifts.max(axis=0) - shifts.min(axis=0), DEEPEST)
-        drift = growth(outward(np.max([rad for _, rad in chosen], axis=0) + 2 * U * spread))
-        return outward(table.error + (drift + EXP_ERROR * (1 + drift) + 2 * U) * (1 + table.error))
-
     def _make_table(self, blocks: Sequence[Block]) -> ExpTable:
         keys = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for _, form in self.head.scores)
         left, right = [rounded_row(query, self.share) for query in self._queries], list(map(rounded_row, keys))
         mids, rads = ([np.stack([one[part] for one in side]) for side in (left, right)] for part in (0, 1))
         return self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
 
-    def _kinds(self, blocks: Sequence[Block] | Mapping[int, Block], keys: list[int], width: int) -> Integers:
-        """Return the number of every key's class, (words or 1, width)."""
+    def _kinds(
+        self, blocks: Sequence[Block] | Mapping[int, Block], keys: list[int], width: int
+    ) -> tuple[Integers, list[int]]:
+        """Return the number of every key's class, (words or 1, width), and those numbers that are present."""
         if not self._queries:
             sums = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for form, _ in self.head.scores)
             self._queries = [query.times(self.sharpness) for query in sums]
-        codes = np.zeros((1, width), dtype=np.int64)
-        for place, index in enumerate(keys):
+        codes = np.zeros((1, width), dtype=np.int64) if not keys else blocks[keys[0]].mid.astype(np.int64)
+        for place, index in enumerate(keys[1:], 1):
             codes = codes + (blocks[index].mid.astype(np.int64) << place)
-        translate = np.zeros(1 << len(keys), dtype=np.int64)
-        for code in np.flatnonzero(np.bincount(codes.ravel(), minlength=1 << len(keys))):
-            held = {index: int(code) >> place & 1 for place, index in enumerate(keys)}
-            shift = tuple(
-                sum((Fraction(value) * held[index] for index, value in key if index in held), Fraction(0))
-                for _, key in self.head.scores
-            )
-            # Combinations of Booleans that add the same to every logit form one class.
-            if shift not in self._numbers:
-                self._numbers[shift] = len(self._classes)
-                added = combination(zip(self._queries, shift, strict=True), 0, (1, self.n))
-                self._classes.append(rounded_row(added, self.share))
-            translate[code] = self._numbers[shift]
-        return translate[codes]
+        seen = np.flatnonzero(np.bincount(codes.ravel())).tolist()
+        numbers = self._translated.setdefault(tuple(keys), np.full(1 << len(keys), -1))
+        for code in seen:
+            if numbers[code] < 0:
+                numbers[code] = self._class({index: code >> place & 1 for place, index in enumerate(keys)})
+        same = all(numbers[code] == code for code in seen)
+        return codes if same else numbers[codes], sorted({int(numbers[code]) for code in seen})
 
-    def _references(self, parts: Sequence[_Part], present: Sequence[int], place: slice) -> Floats:
-        """Return the largest rounded number that a class of visible keys adds to the logits of a query: (words or 1,
-        queries)."""
+    def _class(self, held: Mapping[int, int]) -> int:
+        """Return the number of the class of the keys that hold these Booleans."""
+        shift = tuple(
+            sum((Fraction(value) * held[index] for index, value in key if index in held), Fraction(0))
+            for _, key in self.head.scores
+        )
+        # Combinations of Booleans that add the same to every logit form one class.
+        if shift not in self._numbers:
+            self._numbers[shift] = len(self._classes)
+            added = combination(zip(self._queries, shift, strict=True), 0, (1, self.n))
+            self._classes.append(rounded_row(added, self.share))
+        return self._numbers[shift]
+
+    def _factors_of(
+        self, mixture: Mixture, parts: Sequence[_Part], present: Sequence[int], place: slice
+    ) -> list[Floats | None]:
+        """Return for each class the factor of its entries of the table, (words or 1, queries); None for 1. It is
+        e^(c - r), where c is what the class adds to the logits of a query, and r the most that a class of visible keys
+        adds."""
         if len(present) == 1:
-            return self._classes[present[0]][0][None, place]
-        best = np.full((1, place.stop - place.start), -np.inf)
-        for number in present:
-            seen = self.views.over(np.logical_or, parts[0].kinds == number)
-            for part in parts[1:]:
-                seen = seen | part.spread(np.any(part.kinds == number, axis=1, keepdims=True))
-            best = np.maximum(best, np.where(seen, self._classes[number][0][None, place], -np.inf))
-        return best
+            return [None]
+        if mixture.drop is not None:
+            # Every query sees a key, so that one which does not see the class above sees the class below.
+            above = self._seen(parts, present[mixture.above])
+            factor: Floats = np.where(above, mixture.drop[place], 1.0)
+            return [None, factor] if mixture.above == 0 else [factor, None]
+        shifts = mixture.shifts[:, None, place]
+        seen = (self._seen(parts, number) for number in present)
+        rows = (np.where(one, shift, -np.inf) for one, shift in zip(seen, shifts, strict=True))
+        reference = reduce(np.maximum, rows)
+        return [np.exp(np.minimum(shift - reference, 0.0)) for shift in shifts]
+
+    def _seen(self, parts: Sequence[_Part], number: int) -> Booleans:
+        """Return which queries see a key of this class, (words or 1, queries)."""
+        seen = self.views.over(np.logical_or, parts[0].kinds == number)
+        for part in parts[1:]:
+            seen = seen | part.spread(np.any(part.kinds == number, axis=1, keepdims=True))
+        return seen
 
     # ---- dense ----
 
@@ -418,10 +482,11 @@ class HeadPass:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The keys of some words from position `start` on: the numbers of their classes, (words or 1, keys), and the
-    values. `rows` gives each word's row in these (None: its own)."""
+    """The keys of some words from position `start` on: the numbers of their classes, (words or 1, keys), those that
+    are `present`, and the values. `rows` gives each word's row in these (None: its own)."""
 
     kinds: Integers
+    present: Sequence[int]
     values: Sequence[Block]
     start: int
     rows: Integers | None
@@ -435,21 +500,15 @@ class _Part:
         """Return rows for the words of the batch, from rows for these words."""
         return array if self.rows is None else take(array, self.rows)
 
-    def add(
-        self, table: ExpTable, number: int, place: slice, factor: Floats | None, total: Floats, tops: Sequence[Floats]
-    ) -> None:
-        """Add the weights of one class, and the weighted values, to the sums of the queries at `place`."""
-        mask = (self.kinds == number).astype(np.float64)
-        if not mask.any():
-            return
-        sources = (mask, *(mask * value.mid for value in self.values))
-        for rows in table.blocks(place):
-            here = slice(int(rows[0]) - place.start, int(rows[-1]) + 1 - place.start)
-            for low, high, block in table.parts(rows):
-                first, last = max(low, self.start), min(high, self.start + self.kinds.shape[1])
-                if first >= last:
-                    continue
-                keys = slice(first - self.start, last - self.start)
-                for target, source in zip((total, *tops), sources, strict=True):
-                    found = self.spread(source[:, keys] @ block[first - low : last - low])
-                    target[:, here] += found if factor is None else factor[:, here] * found
+    def sums(self, table: ExpTable, place: slice) -> Iterator[list[Floats]]:
+        """Yield for each class that is present the sums of the weights of its keys, and of the weighted values, for the
+        queries at `place`, (words or 1, queries) each."""
+        sources: list[Floats] = []
+        for number in self.present:
+            mask = (self.kinds == number).astype(np.float64)
+            sources += [mask, *(mask * value.mid for value in self.values)]
+        ends = np.cumsum([len(source) for source in sources])
+        rows = np.split(table.sums(np.concatenate(sources), self.start, place), ends[:-1])
+        size = 1 + len(self.values)
+        for first in range(0, len(rows), size):
+            yield rows[first : first + size]

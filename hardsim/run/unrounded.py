@@ -59,21 +59,22 @@ def extend(
         ranked: returns the k-th largest of some values (1: the largest).
     """
 
+    def level_at(index: int) -> L:
+        """Return the unrounded value of a coordinate that the layer reads."""
+        return levels[index] if index in levels else read(index)
+
     def level_of(number: int, unit: HiddenUnit) -> L | None:
         """Return the unrounded value of one unit; None if the unit depends only on exact Booleans."""
         if model.rounds(unit):
             level = affine(entering(number), HALF, QUARTER)
-            literals = [affine(levels.get(index, read(index)), weight, unit.cap_bias) for index, weight in unit.cap]
+            literals = [affine(level_at(index), weight, unit.cap_bias) for index, weight in unit.cap]
             return ranked([level, *literals], 2) if len(literals) == 1 else level
         gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)
         if not gate or not any(index in levels for index, _ in unit.form):
             return None
         # The gate's bias is 1 - t plus the number of negated literals, so this is t.
         rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
-        literals = [
-            affine(levels[index] if index in levels else read(index), weight, int(weight == -1))
-            for index, weight in unit.form
-        ]
+        literals = [affine(level_at(index), weight, int(weight == -1)) for index, weight in unit.form]
         return ranked(literals, rank) if 1 <= rank <= len(literals) else None
 
     written: dict[int, list[tuple[Rational, L]]] = {}
