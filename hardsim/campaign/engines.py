@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from math import inf, isinf, nextafter
 from sys import float_info
 from typing import Any, TypeAlias, TypeVar
@@ -218,11 +218,18 @@ class BatchAnswers:
         alone = {0: self.alone[place]} if place in self.alone else {}
         return BatchAnswers(self.decided[[place]], [self.answers[place]], numbers, alone)
 
-    def put(self, what: Place, places: Integers, span: Span) -> None:
-        """Store the bounds of a number on the words numbered `places`; on words without bounds it is 0."""
-        size = len(self.answers)
-        for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
-            kept[places] = new
+    def put(self, places: Integers, numbers: Mapping[Place, Span]) -> None:
+        """Store the bounds of some numbers on the words numbered `places`; on words without bounds they are 0. A word
+        one of whose bounds is not finite is not decided."""
+        if not numbers:
+            return
+        spans = np.concatenate(list(chain.from_iterable(numbers.values()))).reshape(len(numbers), 2, len(places))
+        whole = np.zeros((len(numbers), 2, len(self.answers)))
+        for number, what in enumerate(numbers if self.numbers else ()):
+            whole[number] = self.numbers.get(what, 0)
+        whole[:, :, places] = spans
+        self.numbers |= {what: (low, high) for what, (low, high) in zip(numbers, whole, strict=True)}
+        self.decided[places] &= np.isfinite(spans).all(axis=(0, 1))
 
     def follow(self, answers: Sequence[Answer], run: Integers) -> None:
         """Take the answers of hard attention on all words but those that were `run`, as an error bound permits."""
@@ -443,12 +450,10 @@ class FloatEngine:
                 kept = rows[sure[rows[:, 0]]]
                 if len(kept):
                     for row, place in kept.tolist():
-                        found.decided[place], found.answers[place] = True, answers[row]
-                    for what, span in self._measured(trace, kept[:, 0], kept[:, 1], hard).items():
-                        found.put(what, kept[:, 1], span)
-            # A number without bounds leaves the word to balls, even if its answer is certain.
-            for low, high in found.numbers.values():
-                found.decided &= np.isfinite(low) & np.isfinite(high)
+                        found.answers[place] = answers[row]
+                    found.decided[kept[:, 1]] = True
+                    # A number without bounds leaves the word to balls, even if its answer is certain.
+                    found.put(kept[:, 1], self._measured(trace, kept[:, 0], kept[:, 1], hard))
         return found
 
     def decisions(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], Floats]:
@@ -519,11 +524,13 @@ class FloatEngine:
         """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace: by key,
         lower and upper bounds in the order of these words."""
 
+        soft_rows, hard_rows = Selection.of(rows), Selection.of(places)
+
         def distance(block: Block, expected: Exact, mean: bool) -> Span:
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
-            if mean and _same(block, rows, expected, places):
+            if mean and _same(block, soft_rows, expected, hard_rows):
                 return np.zeros(len(rows)), np.zeros(len(rows))
-            return _far(block, rows, expected, places)
+            return _far(block, soft_rows, expected, hard_rows)
 
         def half(sums: list[Span]) -> Span:
             low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
@@ -554,18 +561,31 @@ def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
     return np.where(over, True, np.where(under, False, np.array(None)))
 
 
-def _some(array: NDArray[Any], rows: Integers) -> NDArray[Any]:
-    """Return the given rows (ascending) of an array. An array that has one row for all words, in shape or in memory,
-    gives that single row."""
-    # A broadcast array: all its rows are one row in memory.
-    if not array.strides[0]:
-        return array[:1]
-    return array if len(array) in {1, len(rows)} else array[rows]
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The numbers of `count` rows of arrays, ascending: as a slice, which copies nothing, if they are regular."""
+
+    rows: Integers | slice
+    count: int
+
+    @staticmethod
+    def of(rows: Integers) -> Selection:
+        """Return the selection of rows, which are at least one."""
+        steps = np.diff(rows[:2])
+        if (np.diff(rows) == steps).all():
+            return Selection(slice(int(rows[0]), int(rows[-1]) + 1, *steps.tolist()), len(rows))
+        return Selection(rows, len(rows))
+
+    def of_array(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return these rows of an array. An array that has one row for all words, in shape or in memory, gives that
+        single row."""
+        # A broadcast array: all its rows are one row in memory.
+        return array[:1] if len(array) == 1 or not array.strides[0] else array[self.rows]
 
 
-def _same(block: Block, rows: Integers, expected: Exact, places: Integers) -> bool:
+def _same(block: Block, rows: Selection, expected: Exact, places: Selection) -> bool:
     """Return True if a mean is known to equal the hard one exactly, on every word."""
-    hard = _some(expected.whole, places)
+    hard = places.of_array(expected.whole)
     if block.static is not None:
         known = block.static
         bound = max(expected.size * known.unit, known.size * expected.unit, known.unit, expected.unit)
@@ -573,36 +593,47 @@ def _same(block: Block, rows: Integers, expected: Exact, places: Integers) -> bo
     if block.ratio is None:
         return False
     totals, counts = (part.astype(np.int64) for part in block.ratio)
-    mine = _some(totals, rows)
+    mine = rows.of_array(totals)
     bound = max(expected.size * int(counts.max()), largest(mine) * expected.unit, expected.unit)
     return bool((widened(hard, bound) * counts == widened(mine, bound) * expected.unit).all())
 
 
-def _far(block: Block, rows: Integers, expected: Exact, places: Integers) -> Span:
+def _far(block: Block, rows: Selection, expected: Exact, places: Selection) -> Span:
     """Return bounds of the largest distance between a block and hard values over all positions: one lower and one upper
     bound for each word."""
-    whole, mid = _some(expected.whole, places), _some(block.mid, rows)
+    whole, mid = places.of_array(expected.whole), rows.of_array(block.mid)
     integers = block.rad is None and not block.places
     small = max(expected.size, expected.unit) < WHOLE
     plain = small and expected.unit == 1
     # Products that are rounded are larger than both.
     if integers and small and ((mid if plain else mid * expected.unit) == whole).all():
-        return np.zeros(len(rows)), np.zeros(len(rows))
-    hard, off = (whole.astype(np.float64), None) if plain else quotients(whole, expected.unit)
+        return np.zeros(rows.count), np.zeros(rows.count)
+    hard, off = (whole.astype(np.float64), None) if plain else _quotients(expected, whole, places)
     distance = np.abs(mid - hard)
     if integers and plain:
-        most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers
+        most = np.broadcast_to(np.max(distance, axis=1), rows.count)  # differences of integers
         return most, most
     radius, something = np.abs(hard) + distance, distance != 0
     radius *= 2 * U
-    for part in (off, None if block.rad is None else _some(block.rad, rows)):
+    for part in (off, None if block.rad is None else rows.of_array(block.rad)):
         if part is not None:
             radius = radius + part
             something = something | (part != 0)
     radius = outward(radius)
     radius *= something  # where it is False all terms are finite
     low, high = (np.maximum.reduce(end, axis=1) for end in (distance - radius, distance + radius))
-    return np.broadcast_to(np.maximum(low, 0.0), len(rows)), np.broadcast_to(high, len(rows))
+    low = np.maximum(low, 0.0)
+    return (low, high) if len(low) == rows.count else (low.repeat(rows.count), high.repeat(rows.count))
+
+
+def _quotients(expected: Exact, whole: NDArray[Any], places: Selection) -> tuple[Floats, Floats]:
+    """Return some rows of exact numbers as floats, with bounds of their errors; `whole` has the numerators there."""
+    if expected.ratio is not None:
+        totals, counts = places.of_array(expected.ratio[0]), expected.ratio[1]
+        if max(largest(totals), largest(counts)) < WHOLE:  # then floats hold both, and the quotient is rounded once
+            mid = totals.astype(np.float64) / counts
+            return mid, np.where(totals % counts == 0, 0.0, outward(U * np.abs(mid)))
+    return quotients(whole, expected.unit)
 
 
 class SoftEngine:

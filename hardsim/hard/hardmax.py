@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import lcm
 from typing import NamedTuple
 
@@ -159,9 +159,7 @@ def hardmax(
     differ = _differ(scores, sight, wide, found, max((value.size for value in values.values()), default=0))
     gap, maxima, reach, winners = (_shaped(part, shape) for part in found[:4])
     counts = maxima if head.weighting is Weighting.AVERAGE else np.ones((1, 1), dtype=np.int64)
-    results = {
-        out: quotient(_shaped(found.totals[out], shape), counts, value.unit) for out, value in values.items()
-    }
+    results = {out: quotient(_shaped(found.totals[out], shape), counts, value.unit) for out, value in values.items()}
     if head.mask.strict and not bos:
         results = {out: _emptied(result, head.mask) for out, result in results.items()}
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
@@ -408,41 +406,66 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
 # ---- few different keys ----
 
 
-def few_keys(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
-    """Compute the rows from one score per distinct key. Return None if there are many distinct keys, or if keys
-    depend on the word."""
-    size = len(scores.units)
-    if not scores.static:
-        return None
-    groups, first = distinct(scores.keys, (1, size))
+class KeyGroups(NamedTuple):
+    """The distinct keys of a row: the position where each is `first`, which positions are `there`, how many of them
+    each query sees (`counts`), and the last or first one that it sees (`places`); lists of arrays (positions,)."""
+
+    first: list[int]
+    there: list[NDArray[np.bool_]]
+    counts: list[NDArray[np.int64]]
+    places: list[NDArray[np.int64]]
+
+
+def _key_groups(keys: Sequence[Integers], sight: Sight, size: int) -> KeyGroups | None:
+    """Return the groups of equal keys, (1, size) each; None if there are many."""
+    if any(key.dtype == object for key in keys):
+        return _grouped(keys, sight, size)
+    # Keys are the same for every batch of a length.
+    return _known_groups(tuple(key.tobytes() for key in keys), sight, size)
+
+
+@lru_cache(16)
+def _known_groups(keys: tuple[bytes, ...], sight: Sight, size: int) -> KeyGroups | None:
+    return _grouped([np.frombuffer(key, dtype=np.int64)[None] for key in keys], sight, size)
+
+
+def _grouped(keys: Sequence[Integers], sight: Sight, size: int) -> KeyGroups | None:
+    groups, first = distinct(keys, (1, size))
     if len(first) > min(FEW, size // 2):
         return None
     there = groups == np.arange(len(first))[:, None]
     counts = visible_sums(sight.mask, there.astype(np.int64), sight.bos)
-    low = -scores.bound - 1
-    parts: list[Integers] = []
-    for place in first:
-        part: Integers = np.zeros((1, size), dtype=np.int64)
-        for query, key in zip(scores.queries, scores.keys, strict=True):
-            part = part + query * key[0, place]
-        parts.append(part)
-    masked = [np.where(count > 0, part, low) for count, part in zip(counts, parts, strict=True)]
-    best = np.maximum.reduce(masked)
-    tops = [part == best for part in masked]
-    runner_up = np.maximum.reduce([np.where(top, low, part) for top, part in zip(tops, masked, strict=True)])
-    gap = np.where(runner_up == low, -1, best - runner_up)
-    worst = np.minimum.reduce([np.where(count > 0, part, best) for count, part in zip(counts, parts, strict=True)])
-    maxima = sum((np.where(top, count, 0) for top, count in zip(tops, counts, strict=True)), np.zeros(1, np.int64))
     fold, nothing = (np.maximum, -1) if sight.last else (np.minimum, size)
-    places = [
-        visible_folds(fold, np.where(row, np.arange(size), nothing), sight.mask, sight.bos, nothing) for row in there
-    ]
-    winners = fold.reduce([np.where(top, place, nothing) for top, place in zip(tops, places, strict=True)])
+    places = visible_folds(fold, np.where(there, np.arange(size), nothing), sight.mask, sight.bos, nothing)
+    return KeyGroups(first.tolist(), list(there), list(counts), list(places))
+
+
+def few_keys(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | None:
+    """Compute the rows from one score per distinct key. Return None if there are many distinct keys, or if keys
+    depend on the word."""
+    found = _key_groups(scores.keys, sight, len(scores.units)) if scores.static else None
+    if found is None:
+        return None
+    low, parts = -scores.bound - 1, list[Integers]()
+    for place in found.first:
+        products = [query * key[0, place] for query, key in zip(scores.queries, scores.keys, strict=True)]
+        parts.append(reduce(np.add, products, np.zeros((1, len(scores.units)), dtype=np.int64)))
+    masked = [np.where(count > 0, part, low) for count, part in zip(found.counts, parts, strict=True)]
+    best = reduce(np.maximum, masked)
+    tops = [part == best for part in masked]
+    runner_up = reduce(np.maximum, [np.where(top, low, part) for top, part in zip(tops, masked, strict=True)])
+    gap = np.where(runner_up == low, -1, best - runner_up)
+    worst = reduce(
+        np.minimum, [np.where(count > 0, part, best) for count, part in zip(found.counts, parts, strict=True)]
+    )
+    maxima = reduce(np.add, [np.where(top, count, 0) for top, count in zip(tops, found.counts, strict=True)])
+    fold, nothing = (np.maximum, -1) if sight.last else (np.minimum, len(scores.units))
+    winners = reduce(fold, [np.where(top, place, nothing) for top, place in zip(tops, found.places, strict=True)])
     if not sight.average or maxima.max() <= 1:
         return AttendedRows(gap, maxima, best - worst, winners, _taken(values, winners))
     totals: dict[str, Integers] = {}
     for out, whole in values.items():
-        sums = [visible_sums(sight.mask, np.where(row, whole, 0), sight.bos) for row in there]
+        sums = [visible_sums(sight.mask, np.where(row, whole, 0), sight.bos) for row in found.there]
         totals[out] = np.add.reduce([np.where(top, part, 0) for top, part in zip(tops, sums, strict=True)])
     return AttendedRows(gap, maxima, best - worst, winners, totals)
 
@@ -465,20 +488,14 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
         return None
     if sight.bos and sight.mask is Mask.PAST:  # the visible positions, 0 and i..n, are no interval
         return None
-    # Either key may play the part of u; the guess is better if it is the position itself.
-    straight = bool((np.diff(scores.keys[0][0], 2) == 0).all())
-    turn = next(
-        (
-            turn
-            for turn in ((1, -1) if straight else (-1, 1))
-            if _bend(*(key[0] for key in scores.keys[::turn])) is not None
-        ),
-        None,
-    )
-    if turn is None:
+    first, second = (key[0] for key in scores.keys)
+    if object in (first.dtype, second.dtype):
+        turn, bend = _curve(first, second)
+    else:
+        turn, bend = _known_curve(first.tobytes(), second.tobytes())
+    if not bend:
         return None
     (a, b), (u, v) = scores.queries[::turn], (key[0] for key in scores.keys[::turn])
-    bend = _bend(u, v) or 0
     if not ((b * bend < 0) | ((b == 0) & (a != 0))).all():
         return None
     if sight.mask is Mask.NONE and all((part == part[:, :1]).all() for part in (a, b)):
@@ -506,6 +523,23 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
         others = _taken(values, last)
         totals = {out: whole + np.where(tied, others[out], 0) for out, whole in totals.items()}
     return AttendedRows(gap, 1 + tied, reach, last if sight.last else low, totals)
+
+
+@lru_cache(16)
+def _known_curve(first: bytes, second: bytes) -> tuple[int, int]:
+    return _curve(*(np.frombuffer(key, dtype=np.int64) for key in (first, second)))
+
+
+def _curve(first: Integers, second: Integers) -> tuple[int, int]:
+    """Return 1 if the first of two keys plays the part of u in `concave`, -1 if the second does; and the bend (see
+    `_bend`), 0 if neither may."""
+    # The guess of the largest score is better if u is the position itself.
+    straight = bool((np.diff(first, 2) == 0).all())
+    for turn in (1, -1) if straight else (-1, 1):
+        bend = _bend(*(first, second)[::turn])
+        if bend is not None:
+            return turn, bend
+    return 1, 0
 
 
 def _summit(

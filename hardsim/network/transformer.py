@@ -248,7 +248,7 @@ class FeedForward:
     biases: Terms = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layer:
     """Attention heads, whose outputs are added to the residual stream, then a feed-forward layer. `norm_1` and `norm_2`
     are the epsilons of the norms after the two sums; None where there is no norm."""
@@ -257,6 +257,15 @@ class Layer:
     ffn: FeedForward
     norm_1: Fraction | None = None
     norm_2: Fraction | None = None
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the heads in groups: heads with the same mask and the same scores, which so have the same
+        weights, and each uniform head alone."""
+        found: dict[object, list[int]] = {}
+        for number, head in enumerate(self.heads):
+            found.setdefault((head.mask, head.scores) if head.scores else number, []).append(number)
+        return tuple(map(tuple, found.values()))
 
 
 def require_order(name: str, mask: Mask, scores: bool, bos: bool) -> None:

@@ -306,7 +306,7 @@ class Stage:
         self.attended: dict[str, dict[int, Block]] = {}
         """The output of each head at the positions of this stage, by name of the head and then by coordinate."""
         self.kept: dict[tuple[int, int], Kept] = {}
-        """By (layer, number of the head in it), the columns and values that words continuing these will read."""
+        """By (layer, first head of a group), the columns and values that words continuing these will read."""
         self.unrounded: dict[int, Bounds] = {}
         """By coordinate, bounds of the unrounded values at the reading position."""
         self.layers: list[tuple[Sequence[Block], Sequence[Block]]] = []
@@ -360,27 +360,48 @@ class Stage:
 
     def _attend(self, number: int) -> None:
         """Run all heads of a layer and add their outputs to the residual stream."""
-        outputs: list[tuple[int, Block]] = []
-        for place, head in enumerate(self.at.model.layers[number].heads):
-            step = Suffix(self.start, None if self.before is None else self.before.kept[number, place], self.rows)
-            outs, views = [out for out, _ in head.values], self.at.views[head.mask]
-            forms = [self._form((number, place, "value", out), form) for out, form in head.values]
-            before = step.earlier(forms)
-            if head.scores:
-                found = self.at.heads[number, place].attend(self.columns, forms, step)
-            else:
-                found = [
-                    self._mean((number, place, "mean", out), form, views, old, step.rows)
-                    for out, form, old in zip(outs, forms, before, strict=True)
-                ]
-            for block, form, old in zip(found, forms, before, strict=True):
-                lone(block, form, views, old, step.rows)
-            if self.continued:
-                self.kept[number, place] = step.with_earlier(head, self.columns, forms)
-            self.attended[head.name] = dict(zip(outs, found, strict=True))
-            outputs.extend(self.attended[head.name].items())
-        for count, (out, block) in enumerate(outputs):
-            self.columns[out] = self._add((number, count, "attended", out), 0, [(1, self.columns[out]), (1, block)])
+        layer, found = self.at.model.layers[number], dict[tuple[int, int], Block]()
+        forms = {
+            (place, out): self._form((number, place, "value", out), form)
+            for place, head in enumerate(layer.heads)
+            for out, form in head.values
+        }
+        for group in layer.groups:
+            # Values that are the same for every word may be looked up, if they are by themselves.
+            moving = {
+                place for place in group for out, _ in layer.heads[place].values if forms[place, out].static is None
+            }
+            for some in ([place for place in group if (place in moving) is side] for side in (False, True)):
+                if some:
+                    values = {(place, out): forms[place, out] for place in some for out, _ in layer.heads[place].values}
+                    found |= self._read_group(number, some[0], values)
+        for place, head in enumerate(layer.heads):
+            self.attended[head.name] = {out: found[place, out] for out, _ in head.values}
+        for count, (place, out) in enumerate(forms):
+            terms: list[tuple[Rational, Block]] = [(1, self.columns[out]), (1, found[place, out])]
+            self.columns[out] = self._add((number, count, "attended", out), 0, terms)
+
+    def _read_group(
+        self, number: int, first: int, values: Mapping[tuple[int, int], Block]
+    ) -> dict[tuple[int, int], Block]:
+        """Return what the heads of a group write; `first` is the number of one of them. Values and results have as keys
+        the number of a head and a coordinate."""
+        head, kept = self.at.model.layers[number].heads[first], (number, first)
+        step = Suffix(self.start, None if self.before is None else self.before.kept[kept], self.rows)
+        forms, views = list(values.values()), self.at.views[head.mask]
+        before = step.earlier(forms)
+        if head.scores:
+            found = self.at.heads[kept].attend(self.columns, forms, step)
+        else:
+            found = [
+                self._mean((number, place, "mean", out), form, views, old, step.rows)
+                for (place, out), form, old in zip(values, forms, before, strict=True)
+            ]
+        for block, form, old in zip(found, forms, before, strict=True):
+            lone(block, form, views, old, step.rows)
+        if self.continued:
+            self.kept[kept] = step.with_earlier(head, self.columns, forms)
+        return dict(zip(values, found, strict=True))
 
     def _mean(self, place: Place, form: Block, views: Views, old: Block | None, rows: Integers) -> Block:
         if form.static is not None:
