@@ -435,7 +435,10 @@ class FloatEngine:
         elif distrust() is None:
             places = np.arange(len(prepared))
             symbols = self.floats.symbols(prepared)
-            trace = self.floats.run(symbols, soft=True, layers=measured, unrounded=measured)
+            exact = self.subject.exact
+            trace = self.floats.run(
+                symbols, soft=True, layers=measured, unrounded=measured and exact, margins=exact or not measured
+            )
             yield trace, np.stack([places, places], axis=1)
 
     def batch(self, prepared: Sequence[Word], hard: Hard, run: Integers | None = None) -> BatchAnswers:
@@ -525,12 +528,17 @@ class FloatEngine:
         lower and upper bounds in the order of these words."""
 
         soft_rows, hard_rows = Selection.of(rows), Selection.of(places)
+        # Where a head writes a coordinate that was 0, its output and the coordinate are one block.
+        known: dict[tuple[int, int], tuple[Block, Exact, Span]] = {}
 
         def distance(block: Block, expected: Exact, mean: bool) -> Span:
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
             if mean and _same(block, soft_rows, expected, hard_rows):
                 return np.zeros(len(rows)), np.zeros(len(rows))
-            return _far(block, soft_rows, expected, hard_rows)
+            place = id(block), id(expected)
+            if place not in known:  # both are kept, so that no other object gets their ids
+                known[place] = block, expected, _far(block, soft_rows, expected, hard_rows)
+            return known[place][2]
 
         def half(sums: list[Span]) -> Span:
             low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))

@@ -175,12 +175,19 @@ class FloatForward:
         """Run words of one length in one batch, with clips enclosed, and with the residual stream of every layer."""
         return self.run(self.symbols(words), soft=True, layers=True)
 
-    def run(self, symbols: Integers, soft: bool = False, layers: bool = False, unrounded: bool = True) -> BatchTrace:
+    def run(
+        self,
+        symbols: Integers,
+        soft: bool = False,
+        layers: bool = False,
+        unrounded: bool = True,
+        margins: bool = True,
+    ) -> BatchTrace:
         """Run words given as rows of symbol numbers, (words, n), as `symbols` returns them.
 
         With `soft`, clips that do not saturate are enclosed. Without it, words with such clips are undecided, and the
         trace's values for them are meaningless. With `layers`, the trace holds the residual stream of every layer;
-        without `unrounded`, no unrounded output.
+        without `unrounded`, no unrounded output; and without `margins`, no margins.
         """
         with np.errstate(all="ignore"):
             n = symbols.shape[1] - self.model.bos
@@ -190,7 +197,7 @@ class FloatForward:
             at = self._at
             where = fork(symbols) if self._causal and not (soft or layers) else None
             if where is None:
-                return Stage(at, symbols, soft=soft, unrounded=unrounded).run(layers).conclude()
+                return Stage(at, symbols, soft=soft, unrounded=unrounded, margins=margins).run(layers).conclude()
             # A run of all positions, of any word, fills the caches that stages take parts of.
             if not at.warm:
                 Stage(at, symbols[:1]).run()
@@ -287,8 +294,9 @@ class Stage:
         soft: bool = False,
         continued: bool = False,
         unrounded: bool = True,
+        margins: bool = True,
     ) -> None:
-        self.at, self.soft, self.continued, self.unrounds = at, soft, continued, unrounded
+        self.at, self.soft, self.continued, self.unrounds, self.margins = at, soft, continued, unrounded, margins
         self.words, self.decided = len(symbols), np.ones(len(symbols), dtype=np.bool_)
         self.margin: Bounds | None = None
         self.start, self.rows = 0, NO_ROWS
@@ -431,7 +439,7 @@ class Stage:
                 ranked,
             )
         for index, (unit, z) in enumerate(zip(layer.units, inputs, strict=True)):
-            if model.rounds(unit):
+            if self.margins and model.rounds(unit):
                 self._note_margin(z)
             value = self._activate((number, index, "activated", 0), unit, z)
             if unit.clip and unit.cap:

@@ -57,7 +57,7 @@ from hardsim.run.float_rows import (
     Number,
     Views,
     exact_sum,
-    quotient,
+    quotients,
     slack_of,
     softmax_rows,
     take,
@@ -308,6 +308,7 @@ class HeadPass:
         `codes` determine the query, and so the values, together with its position. If there are few pairs of position
         and code, their values are kept; otherwise the pairs of one batch are computed once each.
         """
+        assert self._static is not None
         size, width = prod(code.kinds for code in codes), blocks[0].mid.shape[1]
         # One number for each pair of a position and its codes.
         places = np.zeros((1, width), dtype=np.int64)
@@ -320,7 +321,7 @@ class HeadPass:
             places = where.reshape(places.shape)
             mid, rad = self._values(fresh // size, *np.divmod(first, width), self._factors(0, blocks, start))
         else:
-            kinds, shape = tuple((code.name, code.kinds) for code in codes), (len(self.head.values), pairs)
+            kinds, shape = tuple((code.name, code.kinds) for code in codes), (len(self._static.values), pairs)
             if kinds not in self._found:
                 self._found[kinds] = np.zeros(pairs, dtype=np.bool_), np.zeros(shape), np.zeros(shape)
             known, mid, rad = self._found[kinds]
@@ -372,7 +373,7 @@ class HeadPass:
             earlier_reaches = [Ends.of(value.of_words(step.rows)) for value in step.before.values]
             reaches = [new.joined(old) for new, old in zip(reaches, earlier_reaches, strict=True)]
         error = mixture.error[None, place]
-        found = [quotient(top, total, error, reach, count) for top, reach in zip(sums[1:], reaches, strict=True)]
+        found = quotients(sums[1:], total, error, reaches, count)
         low = ~(total >= LEAST_SUM)
         if low.any():
             self._again(low, self._operands(blocks, values, step), found, step.start)
@@ -503,12 +504,7 @@ class _Part:
     def sums(self, table: ExpTable, place: slice) -> Iterator[list[Floats]]:
         """Yield for each class that is present the sums of the weights of its keys, and of the weighted values, for the
         queries at `place`, (words or 1, queries) each."""
-        sources: list[Floats] = []
         for number in self.present:
             mask = (self.kinds == number).astype(np.float64)
-            sources += [mask, *(mask * value.mid for value in self.values)]
-        ends = np.cumsum([len(source) for source in sources])
-        rows = np.split(table.sums(np.concatenate(sources), self.start, place), ends[:-1])
-        size = 1 + len(self.values)
-        for first in range(0, len(rows), size):
-            yield rows[first : first + size]
+            sources = (mask, *(mask * value.mid for value in self.values))
+            yield [table.sums(source, self.start, place) for source in sources]

@@ -247,19 +247,37 @@ class Ends:
     low: Floats
     high: Floats
     rad: Floats | None
+    boolean: bool = False
+    """True if the ends are 0 and 1, and the values have no radii."""
 
     @staticmethod
     def of(value: Block) -> Ends:
         """Return the ends of a column's values."""
         rad = None if value.rad is None else value.rad.max(axis=1, keepdims=True)
         if value.boolean:
-            return Ends(np.zeros((1, 1)), np.ones((1, 1)), rad)
+            return Ends(np.zeros((1, 1)), np.ones((1, 1)), rad, rad is None)
         return Ends(value.mid.min(axis=1, keepdims=True), value.mid.max(axis=1, keepdims=True), rad)
 
     def joined(self, other: Ends) -> Ends:
         """Return the ends of these and the other values together, for a column that continues the other's."""
         rad = self.rad if other.rad is None else other.rad if self.rad is None else np.maximum(self.rad, other.rad)
-        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high), rad)
+        boolean = self.boolean and other.boolean
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high), rad, boolean)
+
+
+def quotients(tops: Sequence[Floats], total: Floats, error: Floats, reaches: Sequence[Ends], count: int) -> list[Block]:
+    """Return `quotient` of several sums. Those of Booleans are divided together, which saves most of the fixed cost."""
+    together: dict[tuple[int, ...], list[int]] = {}
+    found: dict[int, Block] = {}
+    for place, (top, reach) in enumerate(zip(tops, reaches, strict=True)):
+        if reach.boolean:
+            together.setdefault(top.shape, []).append(place)
+        else:
+            found[place] = quotient(top, total, error, reach, count)
+    for places in together.values():
+        blocks = quotient(np.stack([tops[place] for place in places]), total, error, reaches[places[0]], count)
+        found |= dict(zip(places, map(Block, blocks.mid, blocks.radius), strict=True))
+    return [found[place] for place in range(len(tops))]
 
 
 def quotient(
