@@ -293,7 +293,9 @@ class Scores:
         """Return the scores of these queries and keys, (words or 1, queries, keys)."""
         kind = np.dtype(np.int32) if self.bound < NARROW else None
         found: Integers = np.zeros((1, 1, 1), dtype=kind or np.int64)
-        for query, key in zip(self.queries, self.keys, strict=True):
+        # The largest products come last, so that fewer sums are as large.
+        pairs = sorted(zip(self.queries, self.keys, strict=True), key=lambda pair: len(pair[0]) + len(pair[1]))
+        for query, key in pairs:
             left, right = query[:, queries, None], key[:, None, keys]
             found = found + (left * right if kind is None else left.astype(kind) * right.astype(kind))
         return found
@@ -343,8 +345,14 @@ def _taken(values: Columns, places: NDArray[np.int64]) -> dict[str, Integers]:
     """Return for each query the values at one position, whose index `places` gives by word and query."""
     if len(places) == 1:
         return {out: whole[:, places[0]] for out, whole in values.items()}
-    rows = np.arange(len(places))[:, None]
-    return {out: whole[0][places] if len(whole) == 1 else whole[rows, places] for out, whole in values.items()}
+    if not values:
+        return {}
+    # One index into the flat array is found faster than a pair of indices.
+    size = next(iter(values.values())).shape[1]
+    flat = size * np.arange(len(places))[:, None] + places
+    return {
+        out: whole[0].take(places) if len(whole) == 1 else whole.ravel().take(flat) for out, whole in values.items()
+    }
 
 
 # ---- every query meets every key ----
@@ -599,12 +607,12 @@ def few_queries(scores: Scores, sight: Sight, values: Columns) -> AttendedRows |
     size, mask = len(scores.units), sight.mask
     if sight.bos and mask in (Mask.PAST, Mask.STRICT_PAST):  # 0 and i..n
         return None
-    kinds = _kinds(scores)
+    # Backwards, the last keys are the first. A query that sees nothing under a strict mask stands for itself.
+    step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
+    kinds = _kinds(scores, 0 if mask is Mask.NONE else step)
     if kinds is None:
         return None
     numbers, words, examples = kinds
-    # Backwards, the last keys are the first. A query that sees nothing under a strict mask stands for itself.
-    step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
     end = np.full(size, size - 1) if mask is Mask.NONE else np.maximum(np.arange(size)[::step] - mask.strict, 0)
     last, blocks = sight.last is (step == 1), list[AttendedRows]()
     # A few words at a time, so that their scores stay in the cache.
@@ -624,9 +632,10 @@ def few_queries(scores: Scores, sight: Sight, values: Columns) -> AttendedRows |
     return AttendedRows(gap, maxima, reach, winners if step == 1 else size - 1 - winners, totals)
 
 
-def _kinds(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+def _kinds(scores: Scores, step: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
     """Number the distinct queries of each word. Return the number of every query, (words or 1, size), and the word and
-    a position of each number; None if there are many numbers.
+    a position of each number; None if there are many numbers. If `step` is 1 (-1), the first (last) query sees one key
+    alone, so that its facts do not depend on it: it gets the number of its neighbour.
 
     Queries are sorted by one number that combines their parts, and then compared, so that no two different ones share a
     number."""
@@ -636,6 +645,9 @@ def _kinds(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArra
     combined = np.zeros((words, size), dtype=np.int64)
     for query in scores.queries:
         combined = combined * SPREAD + query  # wraps around
+    alone = (size - 1 if step < 0 else 0) if step and size > 1 else None
+    if alone is not None:
+        combined[:, alone] = combined[:, alone + step]
     order = combined.argsort(axis=1)
     ranked = np.take_along_axis(combined, order, axis=1)
     new = np.ones((words, size), dtype=np.bool_)
@@ -645,8 +657,12 @@ def _kinds(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArra
     numbers, (word, place) = np.empty_like(order), np.nonzero(new)
     np.put_along_axis(numbers, order, new.ravel().cumsum().reshape(order.shape) - 1, axis=1)
     examples = order[word, place]
+    others = slice(1, None) if alone == 0 else slice(alone)
+    if alone is not None:
+        examples[examples == alone] = alone + step
     for query in scores.queries:
-        if not (query == (query[0, examples] if len(query) == 1 else query[word, examples])[numbers]).all():
+        found = (query[0, examples] if len(query) == 1 else query[word, examples])[numbers]
+        if not (query[:, others] == found[:, others]).all():
             return None
     every = max(map(len, scores.keys), default=1)
     if words < every:  # all words have the same queries

@@ -44,7 +44,7 @@ from hardsim.run.enclosure import (
     rounded,
 )
 from hardsim.run.float_attention import HeadPass, Tables
-from hardsim.run.float_rows import NO_ROWS, Views, exact_sum, lone, mean, take
+from hardsim.run.float_rows import NO_ROWS, Views, exact_sum, mark_lone, mean, take
 from hardsim.run.float_trust import distrust
 from hardsim.run.prefixes import Fork, Joined, Kept, Suffix, causal, fork
 from hardsim.run.unrounded import extend
@@ -405,8 +405,7 @@ class Stage:
                 self._mean((number, place, "mean", out), form, views, old, step.rows)
                 for (place, out), form, old in zip(values, forms, before, strict=True)
             ]
-        for block, form, old in zip(found, forms, before, strict=True):
-            lone(block, form, views, old, step.rows)
+        mark_lone(found, forms, views, before, step.rows)
         if self.continued:
             self.kept[kept] = step.with_earlier(head, self.columns, forms)
         return dict(zip(values, found, strict=True))

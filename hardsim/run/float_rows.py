@@ -190,17 +190,44 @@ def lone(found: Block, value: Block, views: Views, old: Block | None = None, row
     parts = [value] if old is None else [value, old]
     if found.static is not None or found.rad is None or not all(part.rad is None or part.partly for part in parts):
         return found
-    everywhere = -1 if views.mask is Mask.PAST and not views.bos else 0  # a place that every query sees
-    seen = value.mid[:, everywhere, None] if old is None else take(old.mid[:, :1], rows)
+    seen = value.mid[:, _everywhere(views), None] if old is None else take(old.mid[:, :1], rows)
     same = views.over(np.logical_and, _holds(value, seen))
     if old is not None:
         same &= take(np.all(_holds(old, old.mid[:, :1]), axis=1, keepdims=True), rows)
+    return _marked(found, seen, same, parts)
+
+
+def _everywhere(views: Views) -> int:
+    """Return the index of a key that every query sees."""
+    return -1 if views.mask is Mask.PAST and not views.bos else 0
+
+
+def _marked(found: Block, seen: Floats, same: Booleans, parts: Sequence[Block]) -> Block:
+    assert found.rad is not None
     if same.any():
         np.copyto(found.mid, seen, where=same)
         np.copyto(found.rad, 0.0, where=same)
         found.partly = True
         found.places, found.size = max(part.places for part in parts), max(part.size for part in parts)
     return found
+
+
+def mark_lone(
+    found: Sequence[Block], values: Sequence[Block], views: Views, before: Sequence[Block | None], rows: Integers
+) -> None:
+    """Apply `lone` to several attended values. Exact values of all positions are compared together."""
+    together: dict[tuple[int, ...], list[int]] = {}
+    for place, (block, value, old) in enumerate(zip(found, values, before, strict=True)):
+        if old is None and value.rad is None and block.static is None and block.rad is not None:
+            together.setdefault(value.mid.shape, []).append(place)
+        else:
+            lone(block, value, views, old, rows)
+    for places in together.values():
+        mids = np.stack([values[place].mid for place in places])
+        seen = mids[:, :, _everywhere(views), None]
+        same = views.over(np.logical_and, mids == seen)
+        for number, place in enumerate(places):
+            _marked(found[place], seen[number], same[number], [values[place]])
 
 
 def _holds(block: Block, value: Floats) -> Booleans:
@@ -265,15 +292,23 @@ class Ends:
         return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high), rad, boolean)
 
 
-def quotients(tops: Sequence[Floats], total: Floats, error: Floats, reaches: Sequence[Ends], count: int) -> list[Block]:
-    """Return `quotient` of several sums. Those of Booleans are divided together, which saves most of the fixed cost."""
+def quotients(
+    tops: Sequence[Floats],
+    total: Floats,
+    error: Floats,
+    reaches: Sequence[Ends],
+    count: int,
+    more: Sequence[tuple[Floats | None, Floats | None]] = (),
+) -> list[Block]:
+    """Return `quotient` of several sums; `more` are the last two arguments of each, if there are any. Sums of Booleans,
+    which have none, are divided together, which saves most of the fixed cost."""
     together: dict[tuple[int, ...], list[int]] = {}
     found: dict[int, Block] = {}
     for place, (top, reach) in enumerate(zip(tops, reaches, strict=True)):
         if reach.boolean:
             together.setdefault(top.shape, []).append(place)
         else:
-            found[place] = quotient(top, total, error, reach, count)
+            found[place] = quotient(top, total, error, reach, count, *(more[place] if more else ()))
     for places in together.values():
         blocks = quotient(np.stack([tops[place] for place in places]), total, error, reaches[places[0]], count)
         found |= dict(zip(places, map(Block, blocks.mid, blocks.radius), strict=True))
@@ -370,7 +405,8 @@ def softmax_rows(
             total[some, here] = weights.sum(axis=2)
             for one in sums:
                 one.add(some, here, slice(low, high), weights, total[some, here])
-    return [one.quotient(total, scaled.error, views.size, Ends.of(one.value)) for one in sums]
+    tops, more = [one.top for one in sums], [(one.spread, one.loose) for one in sums]
+    return quotients(tops, total, scaled.error, [Ends.of(one.value) for one in sums], views.size, more)
 
 
 class Sums:
