@@ -616,7 +616,7 @@ def _far(block: Block, rows: Selection, expected: Exact, places: Selection) -> S
     # Products that are rounded are larger than both.
     if integers and small and ((mid if plain else mid * expected.unit) == whole).all():
         return np.zeros(rows.count), np.zeros(rows.count)
-    hard, off = (whole.astype(np.float64), None) if plain else _quotients(expected, whole, places)
+    hard, off = (whole.astype(np.float64), None) if plain else float_quotients(expected, whole, places)
     distance = np.abs(mid - hard)
     if integers and plain:
         most = np.broadcast_to(np.max(distance, axis=1), rows.count)  # differences of integers
@@ -634,7 +634,7 @@ def _far(block: Block, rows: Selection, expected: Exact, places: Selection) -> S
     return (low, high) if len(low) == rows.count else (low.repeat(rows.count), high.repeat(rows.count))
 
 
-def _quotients(expected: Exact, whole: NDArray[Any], places: Selection) -> tuple[Floats, Floats]:
+def float_quotients(expected: Exact, whole: NDArray[Any], places: Selection) -> tuple[Floats, Floats]:
     """Return some rows of exact numbers as floats, with bounds of their errors; `whole` has the numerators there."""
     if expected.ratio is not None:
         totals, counts = places.of_array(expected.ratio[0]), expected.ratio[1]

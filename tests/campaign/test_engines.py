@@ -19,14 +19,19 @@ from hypothesis import strategies as st
 from hardsim.campaign.engines import (
     OUTPUT,
     BatchAnswers,
+    Place,
+    Selection,
     SoftAnswer,
+    Span,
     WordEngine,
     float_at_most,
+    float_quotients,
     undecided,
 )
 from hardsim.campaign.evaluate import accepted_words
 from hardsim.campaign.tally import DIGITS, Extreme, extreme, rounded_outwards, settle_answer, settle_mismatch
-from hardsim.run.enclosure import Integers
+from hardsim.network.integers import quotient
+from hardsim.run.enclosure import Integers, quotients
 from hardsim.run.float64 import BatchTrace
 from hardsim.run.mp import exact
 from hardsim.targets.result import ENGINES
@@ -517,3 +522,44 @@ def test_the_largest_float_below_a_number(value: Fraction) -> None:
     above = nextafter(found, np.inf)
     assert found == -np.inf or Fraction(found) <= value
     assert above == np.inf or value < Fraction(above)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True))
+def test_selections_are_the_rows(numbers: list[int]) -> None:
+    rows = np.array(sorted(numbers))
+    array, selection = np.arange(62).reshape(31, 2), Selection.of(rows)
+    assert np.array_equal(selection.of_array(array), array[rows])
+    regular = len(set(np.diff(rows).tolist())) < 2
+    assert (selection.count, isinstance(selection.rows, slice)) == (len(rows), regular)
+    assert selection.of_array(array[:1]).tolist() == [[0, 1]]
+    assert selection.of_array(np.broadcast_to(array[:1], (31, 2))).tolist() == [[0, 1]]
+
+
+def test_exact_numbers_of_a_ratio_become_the_floats_of_their_numerators() -> None:
+    """Means of 1 to 60 numbers: the quotient of machine integers is the one of Python's, and as sure to be exact."""
+    totals = np.array([[min(i, 3 * word) for i in range(1, 61)] for word in range(5)])
+    means = quotient(totals, np.arange(1, 61)[None], 1)
+    assert means.ratio is not None
+    rows = Selection.of(np.array([1, 3]))
+    whole = means.whole[[1, 3]]
+    for found, expected in zip(float_quotients(means, whole, rows), quotients(whole, means.unit), strict=True):
+        assert np.array_equal(found, expected)
+    # Totals that floats do not hold are divided as Python's integers.
+    large = replace(means, ratio=(totals * 2**53 + 1, np.arange(1, 61) * 2**53))
+    for found, expected in zip(float_quotients(large, whole, rows), quotients(whole, means.unit), strict=True):
+        assert np.array_equal(found, expected)
+
+
+def test_bounds_are_stored_by_word_and_a_word_without_finite_ones_is_undecided() -> None:
+    found = BatchAnswers.of(4)
+    found.decided[:] = True
+    found.put(np.array([0, 2]), {OUTPUT: (np.array([1.0, 2.0]), np.array([3.0, 4.0]))})
+    other: dict[Place, Span] = {
+        OUTPUT: (np.array([5.0]), np.array([6.0])),
+        ("head", "x"): (np.array([0.5]), np.array([np.inf])),
+    }
+    found.put(np.array([1]), other)
+    found.put(np.array([3]), {})
+    assert [part.tolist() for part in found.numbers[OUTPUT]] == [[1, 5, 2, 0], [3, 6, 4, 0]]
+    assert [part.tolist() for part in found.numbers["head", "x"]] == [[0, 0.5, 0, 0], [0, np.inf, 0, 0]]
+    assert found.decided.tolist() == [True, False, True, True]

@@ -277,6 +277,25 @@ def test_when_queries_are_few() -> None:
     assert not queries_are_few([(huge, keys)])  # machine integers alone
 
 
+@pytest.mark.parametrize("mask", Mask)
+@pytest.mark.parametrize("weighting", [Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
+def test_a_query_that_sees_one_key_does_not_count(mask: Mask, weighting: Weighting) -> None:
+    """Two queries of 2 SHARED positions are few, and so are three if one sees a single key, at the end that the mask
+    hides others from; without a mask they are many."""
+    size = 2 * ways.SHARED
+    keys = [[Fraction(j * j % 7) for j in range(size)], [Fraction(j * j % 5 - 2) for j in range(size)]]
+    for end in (0, size - 1):
+        query = [Fraction(j % 2 + 1) for j in range(size)]
+        query[end] = Fraction(-9)
+        pairs, sight = [([query], keys)], Sight(mask, weighting, False)
+        scores, values = scores_of(pairs), [j * j % 11 for j in range(size)]
+        found = few_queries(scores, sight, {"x": np.array([values])})
+        first = mask in (Mask.FUTURE, Mask.STRICT_FUTURE)
+        assert (found is not None) == (mask is not Mask.NONE and first == (end == 0))
+        if found is not None and not mask.strict:
+            require(found, scores, pairs, sight, values)
+
+
 def test_different_queries_that_are_combined_to_one_number() -> None:
     """(0, 0) and (1, -SPREAD) give the same number, and stay two queries: the rows are those of all scores."""
     spread, size = int(ways.SPREAD), 2 * ways.SHARED

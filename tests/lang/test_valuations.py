@@ -13,7 +13,17 @@ from hardsim.lang.ast import Formula
 from hardsim.lang.batch_oracle import BatchOracle
 from hardsim.lang.ltl_parser import mentions_propositions
 from hardsim.lang.semantics import check_examples
-from hardsim.lang.valuations import Exclusion, Valuations, everything, held_by, holds_at, propositions_of, sets_of
+from hardsim.lang.valuations import (
+    OTHER,
+    Exclusion,
+    Numbering,
+    Valuations,
+    everything,
+    held_by,
+    holds_at,
+    propositions_of,
+    sets_of,
+)
 from hardsim.lang.words import check_word, parse_word, written_word
 from tests.support.definitions import formula_holds
 from tests.support.language import (
@@ -415,3 +425,32 @@ def test_every_order_of_a_set_is_the_same_symbol() -> None:
     orders = chain.from_iterable(permutations(some) for some in subsets("pqr"))
     assert all(parse_word(f"{{{','.join(order)}}}", alphabet) == parse_word(f"{{{','.join(sorted(order))}}}", alphabet)
                for order in orders)  # fmt: skip
+
+
+MANY = tuple(chr(32 + number) for number in range(OTHER + 40))
+"""More characters than have a byte each, some of them beyond Latin-1."""
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "symbols"),
+    [
+        (("a", "b", "0"), "ab0"),
+        (("a", "bb", "\N{EURO SIGN}"), ("a", "bb", "\N{EURO SIGN}")),
+        (MANY, (*MANY[:5], *MANY[-70:])),
+        (Valuations(("p", "q")), ("{}", "{q}", "{q,p}")),
+    ],
+)
+def test_words_become_rows_of_numbers(alphabet: tuple[str, ...], symbols: tuple[str, ...]) -> None:
+    numbers, rng = Numbering(alphabet), Random(0)
+    words = [tuple(rng.choice(symbols) for _ in range(50)) for _ in range(6)]
+    listed = list(alphabet)
+    expected = [[listed.index(numbers.own(symbol)) for symbol in word] for word in words]
+    assert numbers.rows(words).tolist() == expected
+    assert numbers.rows(words).dtype == np.int64
+    assert numbers.rows([(), ()]).shape == (2, 0)
+
+
+@pytest.mark.parametrize("word", ["abx", ("a", "b", "\N{EURO SIGN}"), ("a", "b", "ab"), ("a", "b", "\xff")])
+def test_a_symbol_outside_the_alphabet_has_no_number(word: tuple[str, ...]) -> None:
+    with pytest.raises(KeyError):
+        Numbering(("a", "b")).rows(["aba", word])

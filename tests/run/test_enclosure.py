@@ -286,6 +286,13 @@ def test_a_clip_is_decided_by_finite_bounds_alone(enclosures: list[tuple[float, 
         assert not high[0, i] or Fraction(middle) - Fraction(radius) >= 1
 
 
+@given(st.lists(FLOATS, min_size=1, max_size=8))
+def test_a_clip_of_exact_numbers_is_decided_by_them(numbers: list[float]) -> None:
+    low, high = clipped(np.array([numbers]), None)
+    assert low[0].tolist() == [isfinite(x) and x <= 0 for x in numbers]
+    assert high[0].tolist() == [isfinite(x) and x >= 1 for x in numbers]
+
+
 def test_what_is_not_finite_is_never_exact() -> None:
     with np.errstate(all="ignore"):
         unknown = between(np.array([[inf, np.nan, 0.0]]), np.array([[inf, np.nan, 0.0]]), 0, 1)
