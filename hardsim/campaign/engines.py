@@ -527,7 +527,7 @@ class FloatEngine:
         """Return the measured numbers of the words numbered `places`, which are the rows `rows` of the trace: by key,
         lower and upper bounds in the order of these words."""
 
-        soft_rows, hard_rows = Selection.of(rows), Selection.of(places)
+        soft_rows, hard_rows = RowSelection.of(rows), RowSelection.of(places)
         # Where a head writes a coordinate that was 0, its output and the coordinate are one block.
         known: dict[tuple[int, int], tuple[Block, Exact, Span]] = {}
 
@@ -570,19 +570,19 @@ def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RowSelection:
     """The numbers of `count` rows of arrays, ascending: as a slice, which copies nothing, if they are regular."""
 
     rows: Integers | slice
     count: int
 
     @staticmethod
-    def of(rows: Integers) -> Selection:
+    def of(rows: Integers) -> RowSelection:
         """Return the selection of rows, which are at least one."""
         steps = np.diff(rows[:2])
         if (np.diff(rows) == steps).all():
-            return Selection(slice(int(rows[0]), int(rows[-1]) + 1, *steps.tolist()), len(rows))
-        return Selection(rows, len(rows))
+            return RowSelection(slice(int(rows[0]), int(rows[-1]) + 1, *steps.tolist()), len(rows))
+        return RowSelection(rows, len(rows))
 
     def of_array(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return these rows of an array. An array that has one row for all words, in shape or in memory, gives that
@@ -591,7 +591,7 @@ class Selection:
         return array[:1] if len(array) == 1 or not array.strides[0] else array[self.rows]
 
 
-def _same(block: Block, rows: Selection, expected: Exact, places: Selection) -> bool:
+def _same(block: Block, rows: RowSelection, expected: Exact, places: RowSelection) -> bool:
     """Return True if a mean is known to equal the hard one exactly, on every word."""
     hard = places.of_array(expected.whole)
     if block.static is not None:
@@ -606,7 +606,7 @@ def _same(block: Block, rows: Selection, expected: Exact, places: Selection) -> 
     return bool((widened(hard, bound) * counts == widened(mine, bound) * expected.unit).all())
 
 
-def _far(block: Block, rows: Selection, expected: Exact, places: Selection) -> Span:
+def _far(block: Block, rows: RowSelection, expected: Exact, places: RowSelection) -> Span:
     """Return bounds of the largest distance between a block and hard values over all positions: one lower and one upper
     bound for each word."""
     whole, mid = places.of_array(expected.whole), rows.of_array(block.mid)
@@ -634,7 +634,7 @@ def _far(block: Block, rows: Selection, expected: Exact, places: Selection) -> S
     return (low, high) if len(low) == rows.count else (low.repeat(rows.count), high.repeat(rows.count))
 
 
-def float_quotients(expected: Exact, whole: NDArray[Any], places: Selection) -> tuple[Floats, Floats]:
+def float_quotients(expected: Exact, whole: NDArray[Any], places: RowSelection) -> tuple[Floats, Floats]:
     """Return some rows of exact numbers as floats, with bounds of their errors; `whole` has the numerators there."""
     if expected.ratio is not None:
         totals, counts = places.of_array(expected.ratio[0]), expected.ratio[1]

@@ -20,7 +20,7 @@ from hardsim.campaign.engines import (
     OUTPUT,
     BatchAnswers,
     Place,
-    Selection,
+    RowSelection,
     SoftAnswer,
     Span,
     WordEngine,
@@ -527,7 +527,7 @@ def test_the_largest_float_below_a_number(value: Fraction) -> None:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True))
 def test_selections_are_the_rows(numbers: list[int]) -> None:
     rows = np.array(sorted(numbers))
-    array, selection = np.arange(62).reshape(31, 2), Selection.of(rows)
+    array, selection = np.arange(62).reshape(31, 2), RowSelection.of(rows)
     assert np.array_equal(selection.of_array(array), array[rows])
     regular = len(set(np.diff(rows).tolist())) < 2
     assert (selection.count, isinstance(selection.rows, slice)) == (len(rows), regular)
@@ -540,7 +540,7 @@ def test_exact_numbers_of_a_ratio_become_the_floats_of_their_numerators() -> Non
     totals = np.array([[min(i, 3 * word) for i in range(1, 61)] for word in range(5)])
     means = quotient(totals, np.arange(1, 61)[None], 1)
     assert means.ratio is not None
-    rows = Selection.of(np.array([1, 3]))
+    rows = RowSelection.of(np.array([1, 3]))
     whole = means.whole[[1, 3]]
     for found, expected in zip(float_quotients(means, whole, rows), quotients(whole, means.unit), strict=True):
         assert np.array_equal(found, expected)
