@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, isqrt, lcm
+from math import isqrt, lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -270,7 +270,10 @@ def require_head(
     # row of equal scores.
     several = head.weighting is Weighting.AVERAGE or head.shares
     gaps = rows.gap if several else np.where(rows.maxima > 1, 0, rows.gap)
-    limits = None if declared is None else [ceil(gap * unit) for gap, unit in zip(declared, rows.units, strict=True)]
+    limits: list[int] | None = None
+    if declared is not None:  # ceil(gap * unit), in integers, which are faster
+        pairs = zip(declared, rows.units, strict=True)
+        limits = [-(-gap.numerator * unit // gap.denominator) for gap, unit in pairs]
     short = np.zeros((1, size), dtype=np.bool_)
     if limits is not None:
         kind = np.int64 if max(limits) < SAFE else object

@@ -138,8 +138,13 @@ def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -
     than `most` bytes."""
     size = value.whole.shape[1]
     totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
-    counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
-    return quotient(totals, counts, value.unit, most)
+    return quotient(totals, _counts(mask, size, bos), value.unit, most)
+
+
+@lru_cache(16)
+def _counts(mask: Mask, size: int, bos: bool) -> NDArray[np.int64]:
+    """Return how many positions each query sees, (1, size)."""
+    return visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
 
 
 def hardmax(

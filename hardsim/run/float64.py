@@ -575,6 +575,8 @@ class Stage:
 
     def _spread(self, low: Floats, high: Floats) -> Bounds:
         """Return bounds with one entry for each word."""
+        if len(low) == len(high) == self.words:
+            return low, high
         return np.broadcast_to(low, (self.words,)), np.broadcast_to(high, (self.words,))
 
 
