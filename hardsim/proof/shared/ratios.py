@@ -49,6 +49,11 @@ def _context() -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(NAMES, "lex")
 
 
+@lru_cache(maxsize=1)
+def _variables() -> tuple[fmpq_mpoly, ...]:
+    return tuple(_context().gens())
+
+
 def _number(value: Rational) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
@@ -81,7 +86,7 @@ class Ratio:
     @staticmethod
     def variable(name: str) -> Ratio:
         """Return the function that is one variable of `NAMES`."""
-        return Ratio(_context().gens()[NAMES.index(name)], _constant(1))
+        return Ratio(_variables()[NAMES.index(name)], _constant(1))
 
     @staticmethod
     def of(value: Value) -> Ratio:
@@ -93,11 +98,16 @@ class Ratio:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        """Hashable key, equal for equal functions."""
-        return tuple(tuple(sorted(_coefficients(part).items())) for part in (self.top, self.bottom))
+        """Hashable key, equal for equal functions: powers with coefficients, in the order of the polynomials' terms."""
+        return tuple(
+            tuple((power, int(c.p), int(c.q)) for power, c in part.to_dict().items())
+            for part in (self.top, self.bottom)
+        )
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Ratio) and self.key == other.key)
+        if self is other:
+            return True
+        return isinstance(other, Ratio) and bool(self.top == other.top and self.bottom == other.bottom)
 
     @cached_property
     def _hash(self) -> int:
@@ -148,8 +158,10 @@ class Ratio:
     @property
     def simplest(self) -> Value:
         """Number if the function is constant, else the quotient."""
-        constant = self.top.is_constant() and self.bottom.is_constant()
-        return plain(_coefficients(self.top).get(ORIGIN, Fraction(0))) if constant else self
+        if not (self.top.is_constant() and self.bottom.is_constant()):
+            return self
+        value = self.top.leading_coefficient()  # 0 for the polynomial 0
+        return plain(Fraction(int(value.p), int(value.q)))
 
     @property
     def denominator(self) -> Ratio:
@@ -166,15 +178,15 @@ class Ratio:
         put = {name: Ratio.of(place) for name, place in places.items()}
         if not all(place.bottom.is_constant() for place in put.values()):
             raise NotProved(f"{self} is taken at a quotient, not at a position")
-        arguments = [put[name].top if name in put else gen
-                     for name, gen in zip(NAMES, _context().gens(), strict=True)]  # fmt: skip
-        return Ratio(self.top.compose(*arguments), self.bottom.compose(*arguments))
+        arguments = [put[name].top if name in put else gen for name, gen in zip(NAMES, _variables(), strict=True)]
+        constant = self.bottom.is_constant()
+        return Ratio(self.top.compose(*arguments), self.bottom if constant else self.bottom.compose(*arguments))
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Names of the variables that occur."""
-        powers = [power for part in (self.top, self.bottom) for power in part.to_dict()]
-        return frozenset(name for place, name in enumerate(NAMES) if any(power[place] for power in powers))
+        degrees = zip(NAMES, self.top.degrees(), self.bottom.degrees(), strict=True)  # -1 in the polynomial 0
+        return frozenset([name for name, above, below in degrees if above > 0 or below > 0])
 
     def __str__(self) -> str:
         bottom = str(self.bottom)
@@ -270,13 +282,13 @@ class _Region:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self.key = tuple((name, domain[name].key) for name in sorted(domain))
+        self.hash = hash(tuple([(name, hash(domain[name])) for name in sorted(domain)]))
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Region) and self.key == other.key
+        return isinstance(other, _Region) and self.domain == other.domain
 
 
 @lru_cache(maxsize=65536)
