@@ -36,9 +36,10 @@ import numpy as np
 
 from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible_sums
+from hardsim.kept import kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
-from hardsim.network.numbers import ONE
+from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
@@ -95,40 +96,74 @@ def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[RealNum
     return _bounds(program, facts, worst_rows(program, facts, inverse, gaps))
 
 
+Sizes = tuple[tuple[str, Fraction], ...]
+"""A linear form with the absolute values of its coefficients, by coordinate."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerForms:
+    """The forms of a layer as `Sizes`, in the order of its heads, of the pairs of their scores and of the values that
+    they write, and in the order of its units (input, cap, outputs)."""
+
+    scores: list[list[tuple[Sizes, Sizes]]]
+    values: list[list[tuple[str, Sizes]]]
+    units: list[tuple[Sizes, Sizes, Sizes]]
+
+
+@kept
+def _forms(program: Program) -> list[_LayerForms]:
+    """Return the forms of every layer, which are the same at every length and temperature."""
+
+    def sizes(terms: Iterable[tuple[str, Rational]]) -> Sizes:
+        return tuple((name, abs(Fraction(value))) for name, value in terms)
+
+    return [
+        _LayerForms(
+            [[(sizes(query.terms), sizes(key.terms)) for query, key in head.score] for head in layer.heads],
+            [[(out, sizes(form.terms)) for out, form in head.values] for head in layer.heads],
+            [(sizes(one.pre.terms), sizes(one.cap.terms if one.cap else ()), sizes(one.outs)) for one in layer.units],
+        )
+        for layer in program.layers
+    ]
+
+
 def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[Row]]) -> Bounds:
     errors: Errors = {ONE: ZERO} | dict.fromkeys(program.coordinates, ZERO)
     found: list[LayerBounds] = []
     geometric = program.weighting is SoftWeighting.GEOMETRIC  # gaps do not bound its weights
-    for layer, seen in zip(program.layers, facts.layers, strict=True):
+    exact = program.weighting.cutoff is not None
+    measure = partial(exact_distance, program.weighting) if exact else row_distance
+    for layer, seen, forms in zip(program.layers, facts.layers, _forms(program), strict=True):
         distances: dict[str, Fraction] = {}
         etas: dict[str, Fraction] = {}
         values: dict[tuple[str, str], Fraction] = {}
         attended = dict(errors)
-        for head in layer.heads:
+        for head, scores, written in zip(layer.heads, forms.scores, forms.values, strict=True):
             if head.name in seen.heads:
                 rows = seen.heads[head.name]
-                etas[head.name] = _score_error(head, rows, errors)
+                eta = etas[head.name] = _score_error(scores, rows, errors)
                 # Softmax shares its weight among tied maxima as average hardmax does. If they carry different values,
                 # to one of them it need not come any nearer than two weightings always are; if they carry one value,
                 # the head reads what an average head reads.
-                eta = etas[head.name]
                 apart = rows.differ is not None
-                exact = program.weighting.cutoff is not None
-                measure = partial(exact_distance, program.weighting) if exact else row_distance
                 reached = (measure(*row, eta) for row in worst[head.name])
                 distances[head.name] = FARTHEST if apart or geometric else max(reached)
-            for out, form in head.values:
-                low, high = seen.values[head.name, out]
-                size = max(abs(low), abs(high))
-                if not geometric:  # whose weights may add up to less than 1
-                    size = min(size, (high - low) / 2)
-                moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
-                values[head.name, out] = moved
+            distance = distances.get(head.name, ZERO)
+            for out, form in written:
+                moved = _reach(form, errors)
+                if distance:
+                    low, high = seen.values[head.name, out]
+                    size = max(abs(low), abs(high))
+                    if not geometric:  # whose weights may add up to less than 1
+                        size = min(size, (high - low) / 2)
+                    moved += distance * size
+                moved = values[head.name, out] = round_up(moved)
                 if moved:
                     attended[out] += moved
         # A root is replaced only before a norm with epsilon 0, which undoes it, or at the end.
         attended = dict(_normalized(attended, layer.norm_1, slack=layer.norm_2 is None))
-        errors = _normalized(_feed_forward(layer, seen, errors, attended), layer.norm_2, slack=False)
+        written_errors = _feed_forward(layer, forms, seen, errors, attended)
+        errors = _normalized(written_errors, layer.norm_2, slack=False)
         shown = _normalized(attended, layer.norm_1, True), _normalized(errors, layer.norm_2, True)
         found.append(LayerBounds(*shown, distances, etas, values))
     return Bounds(tuple(found))
@@ -144,14 +179,18 @@ def _normalized(errors: Errors, epsilon: Fraction | None, slack: bool) -> Errors
     return {name: ZERO if name == ONE else apart + slack * NORM_SLACK for name in errors}
 
 
-def _reach(form: Affine, errors: Errors) -> Fraction:
+def _reach(form: Sizes, errors: Errors) -> Fraction:
     """Return a bound of the error of a linear form."""
-    return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms if errors[name]), ZERO)
-
-
-def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
     total = ZERO
-    for (query, key), (query_size, key_size) in zip(head.score, rows.sizes, strict=True):
+    for name, size in form:
+        if error := errors[name]:
+            total = total + size * error if total else size * error
+    return total
+
+
+def _score_error(scores: Iterable[tuple[Sizes, Sizes]], rows: HeadFacts, errors: Errors) -> Fraction:
+    total = ZERO
+    for (query, key), (query_size, key_size) in zip(scores, rows.sizes, strict=True):
         q, k = _reach(query, errors), _reach(key, errors)
         if q or k:
             total += query_size * k + key_size * q + q * k
@@ -230,21 +269,25 @@ def exact_distance(
     return ZERO if fine and not eta else FARTHEST
 
 
-def _feed_forward(layer: ProgramLayer, seen: LayerFacts, before: Errors, attended: Errors) -> Errors:
+def _feed_forward(
+    layer: ProgramLayer, forms: _LayerForms, seen: LayerFacts, before: Errors, attended: Errors
+) -> Errors:
     """Return the errors after the hidden units, from those `attended`; errors that are still those from `before` the
     layer are rounded already."""
     errors = dict(attended)
-    for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
-        moved = _reach(unit.pre, attended)
+    units = zip(layer.units, forms.units, seen.margins, seen.tops, strict=True)
+    for unit, (pre, bounded, outs), margin, top in units:
+        moved, cap = _reach(pre, attended), _reach(bounded, attended)
+        if not moved and not cap:
+            continue  # the same in both models
         if unit.clip:
             # It grows by at most 1 with its input and with its cap.
-            cap = ZERO if unit.cap is None else _reach(unit.cap, attended)
             most = Fraction(1) if unit.cap is None else moved + cap
             moved = ZERO if moved <= margin and not cap else min(moved + cap, most)
         elif top + moved <= 0:
             moved = ZERO  # never active, in neither model
-        for out, weight in unit.outs if moved else ():
-            errors[out] += abs(Fraction(weight)) * moved
+        for out, weight in outs if moved else ():
+            errors[out] += weight * moved
     return {name: error if error is before[name] else round_up(error) for name, error in errors.items()}
 
 
