@@ -21,7 +21,7 @@ from hardsim.errors import Unsupported
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.measuring.critical import beta_text, critical
 from hardsim.program.regimes import PROVEN
-from hardsim.report.bound import brief
+from hardsim.report.critical import brief
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.compiled import compile_formula
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions, default_workers
@@ -13,30 +12,21 @@ from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, LocalCrew, crews
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
-from hardsim.cli.estimate import bar, bound_bars, cost_of
+from hardsim.cli.estimate import bound_bars, cost_of
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
-from hardsim.lang.words import written_word
 from hardsim.measuring import bound as bounds
-from hardsim.measuring import norm_reach as norm_reaches
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
-from hardsim.measuring.critical import UNUSED, CriticalResult, critical, require_critical
-from hardsim.measuring.norm_reach import norm_reach
 from hardsim.options.table import Request
-from hardsim.records import short
 from hardsim.report.bound import (
     gaps_counted,
     print_bound,
     print_bound_verdict,
-    print_conclusions,
-    print_critical,
-    print_criticals,
     print_gaps,
     print_summary,
 )
-from hardsim.report.check import named
 from hardsim.report.plot import draw, format_of, require_drawable
 from hardsim.report.screen import Screen
 from hardsim.targets.subject import Subject
@@ -44,7 +34,12 @@ from hardsim.targets.subject import Subject
 
 def command(request: Request) -> None:
     """Run `hardsim bound` as requested, and print its results."""
-    require_critical(request)
+    searched = request.critical or request.norm_epsilon is not None
+    if searched:
+        # Imported here, since other reports do without these searches and the provers that they need.
+        from hardsim.cli.brackets import require_critical, search
+
+        require_critical(request)
     # With --gap alone the shipped files are checked.
     if request.gap and not request.files and request.expression is None:
         request = replace(request, files=[str(formulas_directory())])
@@ -53,10 +48,8 @@ def command(request: Request) -> None:
         crews(request, note, still) as staff,
         session("bound", request, request.seed, [] if target is None else [target]) as current,
     ):
-        if request.norm_epsilon is not None:
-            _norm_reach(current, request.norm_epsilon)
-        elif request.critical:
-            _critical(current)
+        if searched:
+            search(current)
         else:
             _reports(current, staff)
         if target is not None:
@@ -131,68 +124,3 @@ def _report(current: Session, staff: Crews, tables: bool, ahead: Ahead, subject:
         )
         left = f"the report on {name} is partial" if result.partial else ""
         current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, message)
-
-
-def _critical(current: Session) -> None:
-    """Bracket the least beta of all inputs, then print a row for each if there are several."""
-    current.without(*UNUSED)
-    given = list(current.read())
-    tables = current.tables(given)
-
-    def brackets(subject: Subject) -> None:
-        with uninterrupted():
-            with bar(subject.name, "lengths") as shown:
-                result = critical(subject, current.request.max_n, shown.show)
-            message = _bracket(result, subject, tables)
-            left = f"the report on {result.input} is partial" if result.partial else ""
-            current.conclude(True, not result.proved and not left, left, message)
-
-    current.all(given, brackets)
-    if len(current.results) > 1 and not current.request.quiet:
-        print_criticals(current.screen, current.results)
-
-
-def _norm_reach(current: Session, epsilon: Fraction) -> None:
-    """Report how far networks of regime `layer-norm` are right with an epsilon."""
-    current.without(*norm_reaches.UNUSED)
-
-    def reach(subject: Subject) -> None:
-        with bar(subject.name, "lengths") as shown:
-            result = norm_reach(subject, epsilon, shown.show)
-        alphabet = subject.alphabet
-
-        def full(screen: Screen) -> None:
-            word = None if result.word is None else written_word(result.word, alphabet)
-            right = "every length" if result.proved_to is None else f"length {result.proved_to}"
-            tried = f"none found up to length {result.tried_to}" if result.tried_to else "none: every length is proved"
-            lines = [
-                ("epsilon", short(result.epsilon)),
-                ("proved to", right),
-                ("wrong", tried if word is None else f"{word} (length {len(result.word or ())}, the shortest found)"),
-            ]
-            screen.head(named(result.input, result.model.regime), lines, width=13)
-
-        message = ResultText(result=result, regime=result.model.regime, reach=result.summary, full=full, brief=full,
-                             word=result.word, alphabet=alphabet)  # fmt: skip
-        current.conclude(True, False, "", message)
-
-    current.all(list(current.read()), reach)
-
-
-def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> ResultText:
-    """Return how to print a bracket, which has no verdict."""
-    alphabet = subject.alphabet
-
-    def brief(screen: Screen) -> None:
-        screen.line((named(result.input, result.model.regime), "bold"))
-        print_conclusions(screen, result, alphabet)
-
-    return ResultText(
-        result=result,
-        regime=result.model.regime,
-        reach=f"every length {result.every_length.summary}",
-        full=partial(print_critical, result=result, alphabet=alphabet, tables=tables),
-        brief=brief,
-        word=result.every_length.word,
-        alphabet=alphabet,
-    )

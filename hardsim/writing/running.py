@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version as metadata_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -58,7 +57,9 @@ def lens_version() -> str | None:
         from transformer_lens import HookedTransformer  # noqa: F401  # version 4 has no such class
     except ImportError:
         return None
-    return metadata_version("transformer-lens")
+    from importlib.metadata import version
+
+    return version("transformer-lens")
 
 
 def lens_runner(folder: Path, layout: ExportLayout, dtype: str) -> Runner:
