@@ -46,6 +46,9 @@ from hardsim.run.sparsemax import sparsemax
 LEAST = 2.0**-500
 FEW = 8
 """At words of at most this many positions no key is left out: the search would take longer than the exponentials."""
+MEMO_LENGTH, MOST_ROWS = 32, 256
+"""The greatest length at which the outputs of heads and hidden units, and the weights of heads, are kept by their
+inputs, since short words share most of these; and the greatest number of inputs for which a head keeps its weights."""
 
 Whole = tuple[tuple[int, ...], int]
 """A vector of rationals: numerators, and their least common denominator."""
@@ -107,12 +110,13 @@ class Forms(Generic[T]):
 class KeyWeights(Generic[T]):
     """The keys that matter to one query.
 
-    `keys` are their indices, `weights` their weights before division by the sum (empty for a single key), and
-    `dropped` is the number of visible keys that were left out.
+    `keys` are their indices, `weights` their weights before division by the sum `total` (empty and None for a single
+    key), and `dropped` is the number of visible keys that were left out.
     """
 
     keys: list[int]
     weights: list[T]
+    total: T | None
     dropped: int
 
 
@@ -132,6 +136,9 @@ class WordHead(Generic[T]):
         self.head, self.arithmetic, self.product, self.inverse = head, arithmetic, product, inverse
         self.seen = views.visible(np.arange(views.size))
         self._static: dict[int, Forms[T]] = {}
+        self._reads = sorted({index for pair in head.scores for form in pair for index, _ in form})
+        self._rows: dict[tuple[int | None, ...], list[KeyWeights[T]]] = {}
+        """The keys and weights of all queries, by the serial numbers of the columns that scores depend on."""
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
         """Return for each column of `values` the column of attended values by query position. Uniform means of
@@ -151,7 +158,7 @@ class WordHead(Generic[T]):
             return [Column(column, all(map(is_exact, column))) for column in sums]
         many = len(self.seen) > FEW
         reaches = [spread(self.arithmetic, column.values) if many else None for column in values]
-        rows = self.rows(columns, screened=None not in reaches)
+        rows = self._known_rows(columns, screened=None not in reaches)
         numbers = [[lift(self.arithmetic, value) for value in column.values] for column in values]
         return [
             Column([self._mean(row, part, reach) for row in rows], exact=False)
@@ -178,9 +185,8 @@ class WordHead(Generic[T]):
             if not row.weights:
                 shares[row.keys[0]] = 1
             else:
-                total = self.arithmetic.total(row.weights)
                 for key, weight in zip(row.keys, row.weights, strict=True):
-                    shares[key] = weight / total
+                    shares[key] = weight / row.total
             found.append(shares)
         return found
 
@@ -238,6 +244,18 @@ class WordHead(Generic[T]):
         found = self._total([times(self.arithmetic, weight, column.values[key]) for key, weight in row])
         return plain(found) if is_exact(found) else found
 
+    def _known_rows(self, columns: Sequence[Column], screened: bool) -> list[KeyWeights[T]]:
+        """Return `rows`, which are kept: words share the inputs of scores more often than values."""
+        inputs = [columns[index].serial for index in self._reads if not columns[index].static]
+        if None in inputs or len(self.seen) > MEMO_LENGTH:
+            return self.rows(columns, screened)
+        key = (screened, *inputs)
+        if key not in self._rows:
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            self._rows[key] = self.rows(columns, screened)
+        return self._rows[key]
+
     def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
         """Return the keys and weights of all queries. If not `screened`, no key is left out."""
         queries, keys = self._forms(0, columns), self._forms(1, columns)
@@ -251,7 +269,9 @@ class WordHead(Generic[T]):
             near = list(compress(range(len(row)), row))
             # A single key has all of the weight, whatever its logit.
             weights = [weigh(query, right[key]) for key in near] if len(near) > 1 else []
-            found.append(KeyWeights(near, weights, count - len(near)))
+            found.append(
+                KeyWeights(near, weights, self.arithmetic.total(weights) if weights else None, count - len(near))
+            )
         return found
 
     def matter(self, queries: Forms[T], keys: Forms[T]) -> Booleans:
@@ -306,7 +326,7 @@ class WordHead(Generic[T]):
         mean = values[row.keys[0]]
         if row.weights:
             products = [weight * values[key] for weight, key in zip(row.weights, row.keys, strict=True)]
-            mean = self.arithmetic.total(products) / self.arithmetic.total(row.weights)
+            mean = self.arithmetic.total(products) / row.total
         return self.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean
 
 

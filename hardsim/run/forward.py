@@ -23,13 +23,12 @@ from hardsim.lang.reals import Real, RealNumber
 from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
-from hardsim.run.attention import WordHead, exponentials
+from hardsim.run.attention import MEMO_LENGTH, WordHead, exponentials
 from hardsim.run.float_rows import Views
 
 HALF = Fraction(1, 2)
-MEMO_LENGTH, MEMO_SIZE = 32, 10_000
-"""The greatest length at which the outputs of heads and hidden units are cached by their inputs, since short words
-share most of these; and the greatest number of cached results."""
+MEMO_SIZE = 10_000
+"""The greatest number of cached outputs of heads and hidden units."""
 
 M = TypeVar("M")
 
@@ -89,7 +88,12 @@ class Forward(Generic[T]):
         self._base: list[Column] = []
         self._heads: list[list[WordHead[T]]] = []
         self._memo: dict[Hashable, Any] = {}
+        self._names: dict[tuple[Value, ...], int] = {}
+        """The serial numbers of exact columns, by their values."""
         self._serials = count(1)
+        self._units: dict[tuple[int, int], dict[tuple[Value, ...], tuple[Value, Value]]] = {}
+        """By layer and number of a hidden unit, its inputs and outputs where all that it reads is exact, by the values
+        read."""
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
@@ -140,6 +144,7 @@ class Forward(Generic[T]):
         ]
         self._length = n
         self._memo.clear()
+        self._names.clear()
 
     def _encoded(self, column: Sequence[RealNumber], static: bool) -> Column:
         """Return the position encoding of a coordinate as a column, exact if it is rational."""
@@ -150,18 +155,25 @@ class Forward(Generic[T]):
     def _remembered(self, what: Hashable, reads: Iterable[int], columns: Sequence[Column], made: Callable[[], M]) -> M:
         """Return the result that a part of the network makes from the columns `reads`, from the cache if possible.
 
-        The cache key consists of the columns' values, or of their serial numbers.
+        The cache key consists of the columns' serial numbers.
         """
         inputs = [columns[index] for index in reads if not columns[index].static]
-        if self._length > MEMO_LENGTH or not all(column.exact or column.serial for column in inputs):
+        if self._length > MEMO_LENGTH or not all(map(self._numbered, inputs)):
             return made()
-        key = (what, *(tuple(column.values) if column.exact else column.serial for column in inputs))
+        key = (what, *(column.serial for column in inputs))
         if key not in self._memo:
             if len(self._memo) >= MEMO_SIZE:
                 self._memo.clear()
+                self._names.clear()
             self._memo[key] = made()
         found: M = self._memo[key]
         return found
+
+    def _numbered(self, column: Column) -> bool:
+        """Give an exact column without a serial number the one of its values; return True if the column has one."""
+        if column.serial is None and column.exact:
+            column.serial = self._names.setdefault(tuple(column.values), next(self._serials))
+        return column.serial is not None
 
     def _attention(self, number: int, layer: Layer, heads: Sequence[WordHead[T]], trace: Trace[T]) -> None:
         outputs: list[tuple[int, Column]] = []
@@ -176,14 +188,19 @@ class Forward(Generic[T]):
     def _means(self, head: AttentionHead, means: WordHead[T], columns: Sequence[Column]) -> list[Column]:
         """Return the output columns of a head."""
         attended = means.attend(columns, [linear(self.arithmetic, form, columns) for _, form in head.values])
-        return [replace(column, serial=next(self._serials)) for column in attended]
+        return [replace(column, serial=self._serial(column.exact)) for column in attended]
+
+    def _serial(self, exact: bool) -> int | None:
+        """Return the serial number of a new column. Exact columns are numbered by their values, when they are read."""
+        return None if exact else next(self._serials)
 
     def _feed_forward(self, number: int, layer: FeedForward, trace: Trace[T]) -> None:
         arithmetic, n = self.arithmetic, len(trace.columns[0].values)
         sums: dict[int, Column] = {out: Column([bias] * n) for out, bias in layer.biases}
         last: list[Value] = []
         for index, unit in enumerate(layer.units):
-            reads, made = [place for place, _ in unit.reads], partial(self._hidden, unit, trace.columns)
+            reads = [place for place, _ in unit.reads]
+            made = partial(self._hidden, unit, trace.columns, self._units.setdefault((number, index), {}))
             hidden = self._remembered(("unit", number, index), reads, trace.columns, made)
             last.append(hidden.last)
             trace.unsettled += hidden.unsettled
@@ -197,20 +214,49 @@ class Forward(Generic[T]):
         for out, column in sums.items():
             trace.columns[out] = self._add(trace.columns[out], column)
 
-    def _hidden(self, unit: HiddenUnit, columns: Sequence[Column]) -> Hidden[T]:
-        """Return the result of a hidden unit at every position, with its margin if it rounds."""
-        entering = linear(self.arithmetic, unit.form, columns, unit.bias)
-        caps = linear(self.arithmetic, unit.cap, columns, unit.cap_bias).values if unit.cap else [unit.cap_bias]
-        values = [self._activate(unit, *pair) for pair in zip(entering.values, cycle(caps), strict=False)]
-        column = Column(values, all(is_exact(value) for value in values), serial=next(self._serials))
+    def _hidden(
+        self, unit: HiddenUnit, columns: Sequence[Column], known: dict[tuple[Value, ...], tuple[Value, Value]]
+    ) -> Hidden[T]:
+        """Return the result of a hidden unit at every position, with its margin if it rounds. `known` are its input and
+        output for exact values that it has read."""
+        read = [columns[place] for place, _ in unit.reads]
+        if read and all(column.exact for column in read):
+            entering, values = self._exact_unit(unit, read, known)
+        else:
+            entering = linear(self.arithmetic, unit.form, columns, unit.bias).values
+            caps = linear(self.arithmetic, unit.cap, columns, unit.cap_bias).values if unit.cap else [unit.cap_bias]
+            values = [self._activate(unit, *pair) for pair in zip(entering, cycle(caps), strict=False)]
+        exact = all(map(is_exact, values))
+        column = Column(values, exact, serial=self._serial(exact))
         if not (self.margins and self.model.rounds(unit)):
-            return Hidden(column, entering.values[-1], None, 0)
-        number, soft = self.arithmetic.number, [value for value in entering.values if not is_exact(value)]
+            return Hidden(column, entering[-1], None, 0)
+        number, soft = self.arithmetic.number, [value for value in entering if not is_exact(value)]
         margins = [margin(value, number(HALF)) for value in soft]
         if len(soft) < len(values):
-            margins.append(number(min(margin(value, HALF) for value in entering.values if is_exact(value))))
+            margins.append(number(min(margin(value, HALF) for value in entering if is_exact(value))))
         least = self.arithmetic.ranked(margins, len(margins))
-        return Hidden(column, entering.values[-1], least, sum(not settled(value) for value in soft))
+        return Hidden(column, entering[-1], least, sum(not settled(value) for value in soft))
+
+    def _exact_unit(
+        self, unit: HiddenUnit, read: Sequence[Column], known: dict[tuple[Value, ...], tuple[Value, Value]]
+    ) -> tuple[list[Value], list[Value]]:
+        """Return the inputs and outputs of a unit that reads exact columns. Most of these are bits, so few of their
+        combinations are new."""
+        keys = list(zip(*(column.values for column in read), strict=True))
+        fresh = [key for key in dict.fromkeys(keys) if key not in known]
+        if fresh:
+            if len(known) + len(fresh) > MEMO_SIZE:
+                known.clear()
+                fresh = list(dict.fromkeys(keys))
+            some = [Column(list(values)) for values in zip(*fresh, strict=True)]
+            terms = tuple((place, weight) for place, (_, weight) in enumerate(unit.reads))
+            form, cap = terms[: len(unit.form)], terms[len(unit.form) :]
+            entering = linear(self.arithmetic, form, some, unit.bias).values
+            caps = linear(self.arithmetic, cap, some, unit.cap_bias).values if cap else [unit.cap_bias]
+            found = zip(entering, cycle(caps), strict=False)
+            known.update((key, (pair[0], self._activate(unit, *pair))) for key, pair in zip(fresh, found, strict=False))
+        pairs = [known[key] for key in keys]
+        return [entering for entering, _ in pairs], [value for _, value in pairs]
 
     def _activate(self, unit: HiddenUnit, value: Value, cap: Value) -> Value:
         arithmetic = self.arithmetic
