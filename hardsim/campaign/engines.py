@@ -476,15 +476,17 @@ class FloatEngine:
 
     def decisions_at(
         self, prepared: Sequence[Word], temperatures: Sequence[Schedule]
-    ) -> list[list[tuple[bool, Answer]]]:
-        """Return for each temperature the decisions on words of one length: (True, answer), or (False, None) if float64
-        does not decide the word."""
+    ) -> list[tuple[list[tuple[bool, Answer]], list[float]]]:
+        """Return for each temperature the decisions on words of one length, (True, answer) or (False, None), and the
+        approximate distances from another answer, as `decisions`."""
+        count = len(prepared)
         if distrust() is not None:
-            return [[(False, None)] * len(prepared) for _ in temperatures]
+            return [([(False, None)] * count, [0.0] * count) for _ in temperatures]
         trace = run_at(self.floats, self.floats.symbols(prepared), temperatures)
         answers, sure = self.answers(trace, len(prepared[0]))
         found = [(True, answer) if one else (False, None) for answer, one in zip(answers, sure.tolist(), strict=True)]
-        return [found[start : start + len(prepared)] for start in range(0, len(found), len(prepared))]
+        margins = self._margins(trace, len(prepared[0])).tolist()
+        return [(found[at : at + count], margins[at : at + count]) for at in range(0, len(found), count)]
 
     def answers(self, trace: BatchTrace, n: int) -> tuple[list[Answer], Booleans]:
         """Return the answers on a batch of words of length n, and True for each that is certain."""
@@ -693,12 +695,12 @@ class SoftEngine:
         if self.engine == FLOAT64 and (reason := distrust()) is not None:
             raise Undecided(reason)
         if self.floats is None:
-            found, left = BatchAnswers.of(len(prepared)), run
+            found, left = BatchAnswers.of(len(prepared)), run.tolist()
         else:
             found = self.floats.batch(prepared, hard, run)
             # Balls decide what float64 leaves open, one word at a time.
-            left = run[~self._resolved(found, len(prepared[0]))[run]]
-        for place in left.tolist() if self.engine != FLOAT64 else ():
+            left = self._open(found, run, len(prepared[0]))
+        for place in left if self.engine != FLOAT64 else ():
             found.settle(place, self.words.answer(prepared[place], hard, place))
         if len(run) < len(prepared):
             found.follow(hard.answers, run)
@@ -725,11 +727,11 @@ class SoftEngine:
 
     def decisions_at(
         self, prepared: Sequence[Word], temperatures: Sequence[Schedule]
-    ) -> list[list[tuple[bool, Answer]]]:
+    ) -> list[tuple[list[tuple[bool, Answer]], list[float]]]:
         """Return for each temperature what float64 decides on words of one length, as they are read: (True, answer), or
-        (False, None) for a word that it leaves open."""
+        (False, None) for a word that it leaves open; and the approximate distances from another answer."""
         if self.floats is None:
-            return [[(False, None)] * len(prepared) for _ in temperatures]
+            return [([(False, None)] * len(prepared), [0.0] * len(prepared)) for _ in temperatures]
         return self.floats.decisions_at(prepared, temperatures)
 
     def _in_floats(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
@@ -738,18 +740,23 @@ class SoftEngine:
         found, margins = self.floats.decisions(prepared)
         return found, margins.tolist()
 
-    def _resolved(self, found: BatchAnswers, n: int) -> Booleans:
-        """Return True for each word that float64 settles: its answer is certain and, under a budget, for each error of
-        a head it is certain that it is within its bound, or that it exceeds it."""
-        resolved = found.decided.copy()
+    def _open(self, found: BatchAnswers, run: Integers, n: int) -> list[int]:
+        """Return the numbers of the words, among those that were `run`, that float64 leaves to balls: words without a
+        certain answer and, under a budget, for each error of a head for which float64 cannot tell on some words whether
+        it exceeds its bound, the one of these words with the largest certain error (the first of several)."""
+        sure = run[found.decided[run]]
+        left = {*run.tolist()} - {*sure.tolist()}
         if self._budget is not None and n not in self._allowed:
-            bounds = [(head, float_at_most(allowed_error(self._budget, head, n))) for head in self._program.heads]
-            self._allowed[n] = {(head.name, out): bound for head, bound in bounds for out, _ in head.values}
+            heads = self._program.heads
+            bounds = {name: float_at_most(one) for name, one in allowed_errors(self._budget, heads, n).items()}
+            self._allowed[n] = {(head.name, out): bounds[head.name] for head in heads for out, _ in head.values}
         for place, bound in self._allowed.get(n, {}).items():
             if place in found.numbers:
-                low, high = found.numbers[place]
-                resolved &= (high <= bound) | (low > bound)
-        return resolved
+                low, high = (side[sure] for side in found.numbers[place])
+                doubtful = np.flatnonzero((low <= bound) & (high > bound))
+                if len(doubtful):
+                    left.add(int(sure[doubtful[np.argmax(low[doubtful])]]))
+        return sorted(left)
 
 
 def float_at_most(value: Fraction) -> float:
@@ -771,15 +778,28 @@ def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
     return bound
 
 
+def allowed_errors(budget: Budget, heads: Iterable[Head], n: int) -> dict[str, Fraction]:
+    """Return `allowed_error` by name of the head. Heads of which a budget reads the same have the same error."""
+    found: dict[str, Fraction] = {}
+    known: dict[Any, Fraction] = {}
+    for head in heads:
+        read = budget.reads(head)
+        if read not in known:
+            known[read] = allowed_error(budget, head, n)
+        found[head.name] = known[read]
+    return found
+
+
 def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
     """Return, by name of the head, the declaration and bound of every head of a subject with a budget at length n,
     before any word is run: its error is 0."""
 
     def bounds(head: Head, layer: int) -> HeadResult:
         # A single position has no two scores, so no gap.
-        declared, allowed = head.least_promised(n) if n > 1 else None, allowed_error(subject.budget, head, n)
+        declared, allowed = head.least_promised(n) if n > 1 else None, errors[head.name]
         paper = bound_of(subject.budget.paper_bound, head, n)
         return HeadResult(head.name, layer, head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper)
 
+    errors = allowed_errors(subject.budget, subject.program.heads, n)
     layers = enumerate(subject.program.layers, start=1)
     return {head.name: bounds(head, number) for number, layer in layers for head in layer.heads}

@@ -51,7 +51,7 @@ INVISIBLE = Fraction(1, 2**20)
 share of the words only."""
 SHARE, LEAST_RUN = 4, 4
 """The distance between the words that are run then, and the least number of words that are run, in a batch."""
-PACKING = 6
+PACKING = 3
 """Compression level of zlib. Runs are kept in memory until softmax has been compared with them."""
 
 

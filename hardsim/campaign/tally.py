@@ -59,19 +59,29 @@ class Extreme:
         return claim if self.sign < 0 and self.reached <= claim < self.bound else Fraction(self.bound)
 
 
-def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Extreme | None:
-    """Return the extreme of the words of a batch that are `among` the relevant ones, at the first word that no other
-    certainly exceeds; None if there are no such words."""
+def extremes(signs: Sequence[int], spans: Sequence[Span], words: Sequence[Word], among: Booleans) -> list[Extreme]:
+    """Return the extremes of some numbers over the words of a batch that are `among` the relevant ones, each at the
+    first word that no other certainly exceeds; nothing if there are no such words."""
     places = np.flatnonzero(among)
-    if not len(places):
-        return None
-    low, high = span[0][places], span[1][places]
-    bound, reached = (low.min(), high.min()) if sign > 0 else (high.max(), low.max())
-    standing = low <= high.min() if sign > 0 else high >= low.max()
-    first = int(np.flatnonzero(standing)[0])
-    return Extreme(
-        sign, float(bound), (float(low[first]), float(high[first])), words[int(places[first])], float(reached)
-    )
+    if not len(places) or not spans:
+        return []
+    lows, highs = (np.array([span[side] for span in spans])[:, places] for side in (0, 1))
+    # Times minus the sign, every extreme is a largest number: `outer` is the end that bounds it, `inner` is reached.
+    turn = -np.array(signs)[:, None]
+    outer, inner = turn * np.where(turn < 0, lows, highs), turn * np.where(turn < 0, highs, lows)
+    reached = inner.max(axis=1, keepdims=True)
+    first, rows = (outer >= reached).argmax(axis=1), np.arange(len(spans))
+    parts = turn[:, 0] * outer.max(axis=1), lows[rows, first], highs[rows, first], (turn * reached)[:, 0], places[first]
+    return [
+        Extreme(sign, bound, (low, high), words[place], known)
+        for sign, bound, low, high, known, place in zip(signs, *(part.tolist() for part in parts), strict=True)
+    ]
+
+
+def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Extreme | None:
+    """Return `extremes` of one number; None if there are no such words."""
+    found = extremes([sign], [span], words, among)
+    return found[0] if found else None
 
 
 LEAST, LARGEST = ("least accepted",), ("largest rejected",)
@@ -192,15 +202,21 @@ class Tally:
         if found.bounded is not None:
             self.bounded = int(found.bounded.sum())
             together &= ~found.bounded
-        for place, span in found.numbers.items():
-            for what, among in _extremes(place, accepted):
-                self._keep(what, extreme(_sign(what), span, words, together & among))
+        among = {LEAST: accepted, LARGEST: ~accepted}
+        spans = {what: span for place, span in found.numbers.items() for what in _extremes(place)}
+        shared = [what for what in spans if what not in among]
+        some = extremes(list(map(_sign, shared)), [spans[what] for what in shared], words, together)
+        parts = {
+            what: extreme(_sign(what), spans[what], words, together & among[what]) for what in spans if what in among
+        }
+        for what, one in (*zip(shared, some, strict=False), *parts.items()):
+            self._keep(what, one)
         for index, answer in sorted(found.alone.items()):
             self.digits = max(self.digits, answer.digits)
             self.escalated += answer.engine == BALL
             for place, bounds in answer.numbers.items():
-                for what, among in _extremes(place, accepted):
-                    if among[index]:
+                for what in _extremes(place):
+                    if what not in among or among[what][index]:
                         self._keep(what, Extreme.of(_sign(what), bounds, words[index]))
 
     def _keep(self, what: Place, found: Extreme | None) -> None:
@@ -253,13 +269,10 @@ class Tally:
         return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
 
-def _extremes(place: Place, accepted: Booleans) -> list[tuple[Place, Booleans]]:
-    """Return the keys of the extremes to which a measured number contributes, each with True for the words that
-    count there: the unrounded output counts among the accepted or among the rejected words, any other number among
-    all words. The rounded output contributes to no extreme."""
-    if place == UNROUNDED:
-        return [(LEAST, accepted), (LARGEST, ~accepted)]
-    return [] if place == OUTPUT else [(place, np.ones_like(accepted))]
+def _extremes(place: Place) -> list[Place]:
+    """Return the keys of the extremes to which a measured number contributes: the unrounded output that among the
+    accepted (LEAST) and that among the rejected words (LARGEST), the rounded output none."""
+    return [LEAST, LARGEST] if place == UNROUNDED else [] if place == OUTPUT else [place]
 
 
 def _sign(place: Place) -> int:

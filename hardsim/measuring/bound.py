@@ -138,6 +138,8 @@ class Hunter:
         self._soft: SoftEngine | None = None
         """The engine at the temperature tried last, of which the next one shares parts."""
         self.expected: dict[Word, Answer] = dict(expected)
+        self._right: dict[Fraction, list[tuple[float, Word]]] = {}
+        """By temperature, words that are known to be right, with their approximate margins."""
         self.stuck = False
         # A generator for each length: the words tried do not depend on other lengths.
         self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
@@ -150,7 +152,7 @@ class Hunter:
         answered: list[bool] = []
         self.stuck = False
         for factor, row in zip(factors, self._ahead(factors), strict=True):
-            wrong = self._known_wrong(factor, row)
+            wrong = self._known_wrong(factor, *row)
             self.tries += 1
             self._tried()
             if wrong is not None:
@@ -171,9 +173,12 @@ class Hunter:
         right = factors[known - 1] if known else None
         return Crossing(right, None if wrong is None else factors[place], wrong)
 
-    def _known_wrong(self, factor: Fraction, row: Sequence[tuple[bool, Answer]]) -> Word | None:
+    def _known_wrong(
+        self, factor: Fraction, row: Sequence[tuple[bool, Answer]], margins: Sequence[float]
+    ) -> Word | None:
         """Return a word known that is wrong at a temperature, or None. `row` are the decisions of float64 on the words
-        (see `_ahead`); if there are none, or one that is needed is open, words are run at this temperature alone."""
+        and `margins` their margins (see `_ahead`); if there are none, or a decision that is needed is open, words are
+        run at this temperature alone."""
         for word, (sure, answer) in zip(self.words, row, strict=False):
             if not sure:
                 break
@@ -181,16 +186,17 @@ class Hunter:
                 return word
         else:
             if row:
+                self._right[factor] = list(zip(margins, self.words, strict=True))
                 return None
         return self.wrong_word(factor, attack=False)
 
-    def _ahead(self, factors: Sequence[Fraction]) -> Iterator[list[tuple[bool, Answer]]]:
-        """Yield for each temperature the decisions of float64 on the words, computed for several temperatures at once;
-        nothing in place of them where one temperature has work enough."""
+    def _ahead(self, factors: Sequence[Fraction]) -> Iterator[tuple[list[tuple[bool, Answer]], list[float]]]:
+        """Yield for each temperature the decisions of float64 on the words and their margins, computed for several
+        temperatures at once; nothing in place of them where one temperature has work enough."""
         size = len(self.subject.prepared(self.words[0])) + self.program.bos
         count = min(AT_ONCE, CELLS // (len(self.words) * size * size))
         if count < 2 or not all(map(settled, self.expected.values())):
-            yield from ([] for _ in factors)
+            yield from (([], []) for _ in factors)
             return
         prepared = [self.subject.prepared(word) for word in self.words]
         for start in range(0, len(factors), count):
@@ -210,10 +216,12 @@ class Hunter:
         one of the words known, or with `attack` a changed one. Set `stuck` if a word has no answer at this or an
         earlier temperature of the search."""
         soft = self._engine(self.make(factor))
-        margins = self._margins(soft, self.words)
+        right = self._right.get(factor, [])
+        known = {word for _, word in right}
+        margins = self._margins(soft, [word for word in self.words if word not in known])
         if isinstance(margins, tuple):
             return margins
-        return self._attack(soft, margins) if attack and not self.whole else None
+        return self._attack(soft, right + margins) if attack and not self.whole else None
 
     def _attack(self, soft: SoftEngine, margins: list[tuple[float, Word]]) -> Word | None:
         """Change symbols of the words of least margin, and return a wrong word if one is found, else None.

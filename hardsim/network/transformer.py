@@ -437,6 +437,16 @@ class Transformer(Placed):
         """The coordinates that attention writes."""
         return frozenset(out for head in self.heads for out, _ in head.values)
 
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """The coordinates that no layer changes: without norms and rounding, those that nothing is written to."""
+        if self.rounding is not None or self.normed:
+            return frozenset()
+        units = (unit for layer in self.layers for unit in layer.ffn.units)
+        written = {out for unit in units for out, _ in unit.outs}
+        written.update(out for layer in self.layers for out, _ in layer.ffn.biases)
+        return frozenset(range(self.dimension)) - written - self.attended
+
     def rounds(self, unit: HiddenUnit) -> bool:
         """Return True if the unit is a clip that reads a coordinate written by attention: there a soft value is
         rounded."""

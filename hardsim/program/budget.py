@@ -19,6 +19,7 @@ has the error x, which is 1/4 at e^(1/tau) = 3.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -84,6 +85,10 @@ class Budget:
         if self.fixed or exact or head.kind is not Kind.LOOKUP:
             return self.beta
         return max(self.beta, look_up_beta(head.weight))
+
+    def reads(self, head: Head) -> tuple[Hashable, ...]:
+        """Return what the errors of a head depend on."""
+        return self.beta_of(head), head.promise, head.kind, head.select == ALWAYS
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
         """Return g of a head at query i of a word of length n, in nats per position; a rational just below g if g is

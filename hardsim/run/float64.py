@@ -257,7 +257,7 @@ class Prepared:
 
     def _passes(self) -> Mapping[tuple[int, int], Attending]:
         """Return the passes of heads with scores, by layer and number."""
-        inverse, tables = self.model.inverse_temperatures(self.length), Tables()
+        inverse, tables = self.model.inverse_temperatures(self.length), Tables(self.model.fixed)
         return {
             (number, place): HeadPass(head, inverse, self.views[head.mask], tables)
             for number, layer in enumerate(self.model.layers)
@@ -339,8 +339,13 @@ class Stage:
 
     def _add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
         """Return a sum of blocks plus a bias."""
-        base = self._same_for_all(place, lambda: known(exact_sum(terms, self.width, bias)))
+        same = [(value, block) for value, block in terms if block.static is not None]
         rest = [(value, block) for value, block in terms if block.static is None]
+        some = [one for one in same if not is_zero(one[1])] or same[:1]
+        if len(some) == 1 and some[0][0] == 1 and not bias:
+            base = some[0][1]
+        else:
+            base = self._same_for_all(place, lambda: known(exact_sum(same, self.width, bias)))
         if not rest:
             return base
         if len(rest) == 1 and rest[0][0] == 1 and is_zero(base):
@@ -483,13 +488,19 @@ class Stage:
             if not every:
                 self.decided &= settled.all(axis=1)
             return bits(high.astype(np.float64), place)
-        bottom = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.lower, 0.0, 1.0)))
-        top = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.upper, 0.0, 1.0)))
+        # Few entries are open: only their ends are computed.
+        mid, rad = high.astype(np.float64), np.zeros(settled.shape)
+        spots = np.nonzero(~settled)
+        part = Block(np.broadcast_to(z.mid, settled.shape)[spots], partly=z.partly)
+        part.rad = None if z.rad is None else np.broadcast_to(z.rad, settled.shape)[spots]
+        bottom, top = np.clip(part.lower, 0.0, 1.0), np.clip(part.upper, 0.0, 1.0)
         if decides:
-            self.decided &= np.all(settled | ((bottom > 0) & (top < 1)), axis=1)
-        found = between(bottom, top, z.places if z.rad is None or z.partly else 0, 1)
-        found.codes = z.codes
-        return found
+            inside = np.ones(len(settled), dtype=np.bool_)
+            inside[spots[0][~((bottom > 0) & (top < 1))]] = False
+            self.decided &= inside
+        ends = between(bottom, top, z.places if z.rad is None or z.partly else 0, 1)
+        mid[spots], rad[spots] = ends.mid, ends.radius
+        return Block(mid, rad if ends.partly else None, ends.places, ends.size, codes=z.codes, partly=ends.partly)
 
     def _capped(self, place: Place, z: Block, value: Block, cap: Block) -> Block:
         """Return z+ - (z - cap)+, where `value` is z clipped to [0, 1]. Where the cap is in [0, 1], that is the least

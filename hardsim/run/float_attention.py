@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from hardsim.lang.reals import RealNumber
 from hardsim.network.integers import Exact, combination
 from hardsim.network.numbers import Mask
-from hardsim.network.transformer import AttentionHead
+from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.run.enclosure import (
     EXP_ERROR,
     Block,
@@ -225,12 +225,22 @@ class Mixture:
 
 
 class Tables:
-    """The tables of one length, shared by all heads with the same factors."""
+    """The tables of one length and temperature, shared by all heads with the same factors."""
 
-    def __init__(self) -> None:
+    def __init__(self, fixed: frozenset[int] = frozenset()) -> None:
         self._known: dict[tuple[Mask, int, bytes], ExpTable] = {}
         self.kept = 0
         """The number of bytes of the tables that are kept."""
+        self.fixed = fixed
+        """Coordinates that keep their values in all layers."""
+        self.queries: dict[Terms, Exact] = {}
+        """Forms of such coordinates, divided by tau, by form."""
+        self.of_forms: dict[Hashable, ExpTable] = {}
+        """Tables of forms of such coordinates, by mask and forms."""
+
+    def keeps(self, form: Terms) -> bool:
+        """Return True if a form has the same values in all layers."""
+        return all(index in self.fixed for index, _ in form)
 
     def get(self, views: Views, left: Rows, right: Rows) -> ExpTable:
         """Return the table of these factors. Tables are shared only if the factors' radii agree too."""
@@ -295,7 +305,7 @@ class HeadPass:
             codes = codes_of(blocks[index] for index in sorted(queries))
             if codes is not None and self.n * prod(code.kinds for code in codes) <= LARGEST_CODE:
                 if self._static is None:
-                    self._static = Lookup(self._factors(1, blocks, 0), values, self.views, self.scale)
+                    self._static = Lookup(self.factors(1, blocks, 0), values, self.views, self.scale)
                 return self._look_up(blocks, codes, step.start)
         rows = np.arange(step.start, step.start + blocks[0].mid.shape[1])
         return softmax_rows(*self._operands(blocks, values, step), self.views, self.scale, rows)
@@ -319,7 +329,7 @@ class HeadPass:
         if pairs > DIRECT:
             fresh, first, where = np.unique(places, return_index=True, return_inverse=True)
             places = where.reshape(places.shape)
-            mid, rad = self._values(fresh // size, *np.divmod(first, width), self._factors(0, blocks, start))
+            mid, rad = self._values(fresh // size, *np.divmod(first, width), self.factors(0, blocks, start))
         else:
             kinds, shape = tuple((code.name, code.kinds) for code in codes), (len(self._static.values), pairs)
             if kinds not in self._found:
@@ -329,7 +339,7 @@ class HeadPass:
             if len(missing):
                 fresh, first = np.unique(places.ravel()[missing], return_index=True)
                 spots = np.divmod(missing[first], width)
-                mid[:, fresh], rad[:, fresh] = self._values(fresh // size, *spots, self._factors(0, blocks, start))
+                mid[:, fresh], rad[:, fresh] = self._values(fresh // size, *spots, self.factors(0, blocks, start))
                 known[fresh] = True
         return [Block(*pair, codes=tuple(codes)) for pair in zip(mid[:, places], rad[:, places], strict=True)]
 
@@ -392,18 +402,36 @@ class HeadPass:
             block.radius[spots] = np.where(low[spots], other.radius, block.radius[spots])
 
     def _make_table(self, blocks: Sequence[Block]) -> ExpTable:
-        keys = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for _, form in self.head.scores)
+        same = tuple(
+            (query, tuple([term for term in key if blocks[term[0]].static is not None]))
+            for query, key in self.head.scores
+        )
+        known = self.tables.of_forms.get((self.views.mask, same))
+        if known is not None:
+            return known
+        keys = (exact_sum(((c, blocks[index]) for index, c in key), self.n) for _, key in same)
         left, right = [rounded_row(query, self.share) for query in self._queries], list(map(rounded_row, keys))
         mids, rads = ([np.stack([one[part] for one in side]) for side in (left, right)] for part in (0, 1))
-        return self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
+        found = self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
+        if all(self.tables.keeps(form) for pair in same for form in pair):
+            self.tables.of_forms[self.views.mask, same] = found
+        return found
+
+    def _query(self, form: Terms, blocks: Sequence[Block] | Mapping[int, Block]) -> Exact:
+        """Return a query form divided by tau."""
+        found = self.tables.queries.get(form)
+        if found is None:
+            found = exact_sum(((c, blocks[index]) for index, c in form), self.n).times(self.sharpness)
+            if self.tables.keeps(form):
+                self.tables.queries[form] = found
+        return found
 
     def _kinds(
         self, blocks: Sequence[Block] | Mapping[int, Block], keys: list[int], width: int
     ) -> tuple[Integers, list[int]]:
         """Return the number of every key's class, (words or 1, width), and those numbers that are present."""
         if not self._queries:
-            sums = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for form, _ in self.head.scores)
-            self._queries = [query.times(self.sharpness) for query in sums]
+            self._queries = [self._query(form, blocks) for form, _ in self.head.scores]
         codes = np.zeros((1, width), dtype=np.int64) if not keys else blocks[keys[0]].mid.astype(np.int64)
         for place, index in enumerate(keys[1:], 1):
             codes = codes + (blocks[index].mid.astype(np.int64) << place)
@@ -456,7 +484,7 @@ class HeadPass:
 
     # ---- dense ----
 
-    def _factors(self, side: int, blocks: Sequence[Block], start: int) -> list[Block]:
+    def factors(self, side: int, blocks: Sequence[Block], start: int) -> list[Block]:
         """Return the factors of the scores (side 0: the queries', 1: the keys') at the positions from `start` on.
         Their static parts are exact, and kept; the rest is enclosed."""
         found: list[Block] = []
@@ -478,7 +506,7 @@ class HeadPass:
             for index, old in step.before.inputs.items():
                 whole[index] = join(old, blocks[index], step.rows)
         joined = [join(old, value, step.rows) for value, old in zip(values, step.earlier(values), strict=True)]
-        return self._factors(0, blocks, step.start), self._factors(1, whole, 0), joined
+        return self.factors(0, blocks, step.start), self.factors(1, whole, 0), joined
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ NO_ROWS = np.zeros(0, dtype=np.int64)
 
 Number = TypeVar("Number", np.float64, np.bool_, np.int64)
 Scale = tuple[Floats, Floats]
-"""1/tau by query position, and bounds of its errors."""
+"""1/tau by query position, and bounds of its errors: (n,), or (words, 1, n) where words have different ones."""
 
 
 @dataclass(frozen=True)
@@ -369,10 +369,11 @@ class Scaled:
         are the largest absolute values and radii of the factors of the keys that each row sees, (words or 1, k, rows
         or 1)."""
         left, left_rad = stacked(queries)
-        query = left * scale[0][rows]
+        sharp, off = (part[..., rows] for part in scale)
+        query = left * sharp
         far = np.abs(query)
-        loose = scale[1][rows] * (np.abs(left) + left_rad)
-        slack = slack_of(far, outward(scale[0][rows] * left_rad + loose + 2 * U * far), reach, reach_rad)
+        loose = off * (np.abs(left) + left_rad)
+        slack = slack_of(far, outward(sharp * left_rad + loose + 2 * U * far), reach, reach_rad)
         return Scaled(query, slack, weight_error(slack, far, reach))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import Any
 
@@ -36,6 +37,7 @@ from hardsim.run.float_rows import (
     exact_sum,
     quotient,
     slack_of,
+    softmax_rows,
     weight_error,
     weights_of,
 )
@@ -43,9 +45,9 @@ from hardsim.run.prefixes import WHOLE, Suffix
 
 
 def run_at(forward: FloatForward, symbols: Integers, temperatures: Sequence[Schedule]) -> BatchTrace:
-    """Run words given as rows of symbol numbers, (words, n), at each of some temperatures, with clips enclosed and
-    without the unrounded output. The rows of the trace are all words at the first temperature, then all at the next
-    one, and so on."""
+    """Run words given as rows of symbol numbers, (words, n), at each of some temperatures, with clips enclosed, but
+    without the unrounded output. The rows of the trace are all words at the first temperature, then all at
+    the next one, and so on."""
     with np.errstate(all="ignore"):
         parts = forward.parts(symbols.shape[1] - forward.model.bos)
         at = Stack(forward.model, parts, temperatures, len(symbols))
@@ -91,6 +93,11 @@ class Temperatures:
         bound = max(unit, *(row.size * (unit // row.unit) for row, _ in rows))
         whole = np.concatenate([widened(row.whole, bound) * (unit // row.unit) for row, _ in rows])
         return Temperatures(inverse, Exact.of(whole, unit), max(share for _, share in rows))
+
+    @cached_property
+    def floats(self) -> tuple[Floats, Floats]:
+        """Midpoints and radii of 1/tau, (temperatures, n) each."""
+        return rounded_rows(self.exact, self.share)
 
     def times(self, form: Exact) -> tuple[Floats, Floats]:
         """Return midpoints and radii of a form, (1, n), divided by tau: (temperatures, n) each."""
@@ -140,35 +147,55 @@ class StackedHead:
         if not values:
             return []
         typed = self._typed(blocks)
-        reads = {0, *(index for pair in self.head.scores for form in pair for index, _ in form)}
         found = dict(zip(typed, self._by_types(blocks, values, typed) if typed else (), strict=True))
+        hot = [number for number in range(self.count) if number not in found]
+        if len(hot) > 1 and self._fixed(blocks):
+            found.update(zip(hot, self._dense(blocks, values, hot), strict=True))
         for number in range(self.count):
             if found.get(number) is None:
-                here = [self._part(block, number) if index in reads else block for index, block in enumerate(blocks)]
-                found[number] = self._at(number).attend(here, [self._part(value, number) for value in values])
+                here = self._parts(blocks, values, [number])
+                found[number] = self._at(number).attend(*here)
         return [self._joined(some) for some in zip(*(found[number] or () for number in range(self.count)), strict=True)]
+
+    def _dense(self, blocks: Sequence[Block], values: Sequence[Block], numbers: Sequence[int]) -> list[list[Block]]:
+        """Return the values at some temperatures, computed row by row as if they were more words; for queries that are
+        the same for every word."""
+        here, read = self._parts(blocks, values, numbers)
+        head, size = self._at(numbers[0]), self.words
+        sharp, off = (np.repeat(part[numbers], size, axis=0)[:, None] for part in self.scale.floats)
+        rows = np.arange(self.views.size)
+        found = softmax_rows(head.factors(0, here, 0), head.factors(1, here, 0), read, self.views, (sharp, off), rows)
+        parts = [slice(start, start + size) for start in range(0, len(numbers) * size, size)]
+        return [[Block(one.mid[part], one.radius[part]) for one in found] for part in parts]
 
     def _at(self, number: int) -> HeadPass:
         if number not in self._alone:
             self._alone[number] = HeadPass(self.head, self.scale.inverse[number], self.views)
         return self._alone[number]
 
-    def _part(self, block: Block, number: int) -> Block:
-        """Return the rows of one temperature."""
-        if len(block.mid) == 1:
-            return block
-        rows = slice(number * self.words, (number + 1) * self.words)
+    def _parts(
+        self, blocks: Sequence[Block], values: Sequence[Block], numbers: Sequence[int]
+    ) -> tuple[list[Block], list[Block]]:
+        """Return the rows of some temperatures, of the columns that scores read (and the first) and of the values."""
+        reads = {0, *(index for pair in self.head.scores for form in pair for index, _ in form)}
+        rows = np.concatenate([np.arange(number * self.words, (number + 1) * self.words) for number in numbers])
 
         def cut(array: Floats) -> Floats:
             return array if len(array) == 1 else array[rows]
 
-        return replace(
-            block,
-            mid=cut(block.mid),
-            rad=None if block.rad is None else cut(block.rad),
-            codes=None if block.codes is None else tuple(replace(c, numbers=cut(c.numbers)) for c in block.codes),
-            ratio=None if block.ratio is None else (cut(block.ratio[0]), block.ratio[1]),
-        )
+        def part(block: Block) -> Block:
+            if len(block.mid) == 1:
+                return block
+            return replace(
+                block,
+                mid=cut(block.mid),
+                rad=None if block.rad is None else cut(block.rad),
+                codes=None if block.codes is None else tuple(replace(c, numbers=cut(c.numbers)) for c in block.codes),
+                ratio=None if block.ratio is None else (cut(block.ratio[0]), block.ratio[1]),
+            )
+
+        here = [part(block) if index in reads else block for index, block in enumerate(blocks)]
+        return here, list(map(part, values))
 
     def _joined(self, parts: Sequence[Block]) -> Block:
         """Return one block of the blocks of all temperatures. Its codes determine a value together with the position
@@ -189,14 +216,17 @@ class StackedHead:
 
     # ---- by types ----
 
+    def _fixed(self, blocks: Sequence[Block]) -> bool:
+        """Return True if the queries are the same for every word."""
+        return all(blocks[index].static is not None for query, _ in self.head.scores for index, _ in query)
+
     def _keys(self, blocks: Sequence[Block]) -> list[int]:
         return sorted({index for _, key in self.head.scores for index, _ in key if blocks[index].static is None})
 
     def _typed(self, blocks: Sequence[Block]) -> list[int]:
         """Return the numbers of the temperatures at which the head may be run by types."""
         keys, size = self._keys(blocks), self.views.size
-        fixed = all(blocks[index].static is not None for query, _ in self.head.scores for index, _ in query)
-        if not fixed or len(keys) > MOST_BOOLEANS or size > ONE_BLOCK:
+        if not self._fixed(blocks) or len(keys) > MOST_BOOLEANS or size > ONE_BLOCK:
             return []
         boolean = np.ones(self.count, dtype=np.bool_)
         for block in (blocks[index] for index in keys if not blocks[index].boolean):

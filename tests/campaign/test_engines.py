@@ -19,11 +19,14 @@ from hypothesis import strategies as st
 from hardsim.campaign.engines import (
     OUTPUT,
     BatchAnswers,
+    HardRunner,
     Place,
     RowSelection,
     SoftAnswer,
+    SoftEngine,
     Span,
     WordEngine,
+    allowed_error,
     float_at_most,
     float_quotients,
     undecided,
@@ -291,6 +294,26 @@ def test_errors_are_compared_with_their_bounds_in_balls_where_floats_cannot() ->
     assert "of them in ball arithmetic" in result.reach
     for length in result.lengths:
         assert 0 <= length.error <= length.bound < Fraction(1, 10**21)
+
+
+def test_one_word_for_each_error_beyond_floats_is_run_in_balls() -> None:
+    """Many words have an error of which float64 cannot tell whether it exceeds its bound: the worst of a length is run
+    in balls, where that is certain."""
+    subject = compiled("a S b", beta=Fraction(100))
+    (head,) = subject.program.heads
+    place = head.name, head.values[0][0]
+    for n in range(2, 6):
+        words = [word for word in all_words("ab", n) if len(word) == n]
+        engine = SoftEngine(subject, subject.model, subject.program, budget=subject.budget)
+        found = engine.batch(words, HardRunner(subject).run(words))
+        ((worst, alone),) = found.alone.items()
+        low, high = found.numbers[place]
+        bound = allowed_error(subject.budget, head, n)
+        doubtful = np.array([one <= bound < other for one, other in zip(low.tolist(), high.tolist(), strict=True)])
+        assert found.decided.all()
+        assert doubtful.sum() > 1
+        assert low[worst] == low[doubtful].max()
+        assert 0 < alone.numbers[place][1] <= bound
 
 
 def answer_of(output: tuple[Fraction, Fraction], answer: bool | None, decided: bool = True) -> SoftAnswer:

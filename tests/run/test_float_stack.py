@@ -110,25 +110,31 @@ def test_decisions_are_those_of_single_temperatures() -> None:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Record the number of temperatures that each head runs by types, and those that it runs alone."""
+    """Record the number of temperatures that each head runs by types, and those that it runs row by row, together or
+    alone."""
     calls = [0, 0]
-    by_types, alone = StackedHead._by_types, HeadPass.attend
+    by_types, dense, alone = StackedHead._by_types, StackedHead._dense, HeadPass.attend
 
     def together(self: StackedHead, *args: object) -> object:
         found = by_types(self, *args)  # type: ignore[arg-type]
         calls[0] += sum(one is not None for one in found)
         return found
 
+    def rows(self: StackedHead, blocks: Sequence[Block], values: Sequence[Block], numbers: Sequence[int]) -> object:
+        calls[1] += len(numbers)
+        return dense(self, blocks, values, numbers)
+
     def one(self: HeadPass, *args: object) -> object:
         calls[1] += 1
         return alone(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(StackedHead, "_by_types", together)
+    monkeypatch.setattr(StackedHead, "_dense", rows)
     monkeypatch.setattr(HeadPass, "attend", one)
     return calls
 
 
-def test_cold_temperatures_are_run_by_types_and_hot_ones_where_clips_are_open_alone(
+def test_cold_temperatures_are_run_by_types_and_hot_ones_where_clips_are_open_row_by_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls, model = counted(monkeypatch), compiled("(a S (b S Y Y a)) S (Y a)").model
@@ -142,7 +148,7 @@ def test_cold_temperatures_are_run_by_types_and_hot_ones_where_clips_are_open_al
     assert sum(calls) == 3 * heads
 
 
-def test_long_words_are_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_words_are_run_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(float_stack, "ONE_BLOCK", 4)
     calls, model = counted(monkeypatch), compiled("Y (a S b)").model
     assert_right(model, [tuple("ababb")], ["1/(40*n)", "1/(30*n)"])
@@ -155,3 +161,24 @@ def test_weights_that_underflow_in_the_table_are_run_alone(monkeypatch: pytest.M
     calls, model = counted(monkeypatch), compiled("(a S b)").model
     assert_right(model, [tuple("abbba"), tuple("aaaaa")], ["1/(4*n)", "1/(1000000*n)"])
     assert calls[1] > 0
+
+
+def test_hot_temperatures_are_run_together_as_they_are_alone() -> None:
+    """Means at several hot temperatures in one pass of rows are those of each temperature by itself."""
+    model = compiled("(a S b) S (b & Y a)").model
+    words, schedules = [tuple(word) for word in product("ab", repeat=5)], [parse_arith(tau) for tau in ("1", "3", "9")]
+    forward, values = FloatForward(model), 0
+    trace = run_at(forward, forward.symbols(words), schedules)
+    for number, schedule in enumerate(schedules):
+        alone = forward.at_temperature(schedule).run(forward.symbols(words), soft=True, unrounded=False)
+        rows = slice(number * len(words), (number + 1) * len(words))
+        for name, outs in alone.attended.items():
+            for out, block in outs.items():
+                together = trace.attended[name][out]
+                if len(together.mid) == 1:  # the same for every word and temperature
+                    continue
+                mid, one = (np.broadcast_to(part, (len(words), 5)) for part in (together.mid[rows], block.mid))
+                rad = np.broadcast_to(block.radius, one.shape) + together.radius[rows]
+                assert (np.abs(mid - one) <= rad + 1e-15).all()
+                values += int(((mid > 0.05) & (mid < 0.95)).sum())
+    assert values > 500
