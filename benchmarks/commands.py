@@ -132,7 +132,7 @@ SHARED = (
     ("check", "formulas", "--max-n", "4"),
     ("check", FLIPFLOP, "--max-n", "256"),
     ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
-    ("check", "formulas/networks/majority.spec", "--max-n", "126"),
+    ("check", "formulas/networks/flipflop.spec", "--max-n", "63"),
     ("bound", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
     ("precision", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl", "--max-n", "32"),
 )

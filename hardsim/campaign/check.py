@@ -464,7 +464,8 @@ class _Campaign:
             # Generators: a wave's searches are made when the one before it is done, from the least margins found
             # there.
             for wave in self.waves:
-                self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
+                left = [n for n in wave if n not in self.tallies]
+                self._tally(None, map(self._start, left, range(len(left), 0, -1)), len(left))
             if not self.failed:
                 self._tally(None, iter(self._passed()))
             return
@@ -487,7 +488,7 @@ class _Campaign:
                 self.plans[n] = plan_length(prepared, measured, n, self.plans.get(n - 1))
         self._tally(prepared, (shard for n, shards in runs.items() if n >= latest for shard in shards))
 
-    def _tally(self, prepared: Preparation | None, shards: Iterable[Shard]) -> None:
+    def _tally(self, prepared: Preparation | None, shards: Iterable[Shard], together: int = 0) -> None:
         known = {n: tally.words for n, tally in self.tallies.items()}
 
         def left() -> Iterator[Shard]:
@@ -507,7 +508,8 @@ class _Campaign:
 
         # Words that the user gave may be many, and are never chosen.
         choice = self.subject, replace(self.options, words=None)
-        with closing(self.crew.run(Job(ChoosingJudge, (self.judging.job(prepared), *choice)), left())) as parts:
+        job = Job(ChoosingJudge, (self.judging.job(prepared), *choice))
+        with closing(self.crew.run(job, left(), together)) as parts:
             for plan, part in parts:
                 with uninterrupted():
                     # The tally, the count and the checkpoint must agree, so an interruption waits until all three are
@@ -558,10 +560,10 @@ class _Campaign:
                     found.setdefault(len(word), {})[word] = None
         return [Shard(n, tuple(words), PASSED) for n, words in sorted(found.items())]
 
-    def _start(self, n: int) -> Shard:
-        """Return the shard that searches length n. The search starts from the results of earlier waves and of the
-        lengths of which every word was tried. Results of its own wave are not used, so that the order within a wave
-        does not matter."""
+    def _start(self, n: int, rank: int) -> Shard:
+        """Return the shard that searches length n, with its rank (see `Shard`). The search starts from the results of
+        earlier waves and of the lengths of which every word was tried. Results of its own wave are not used, so that
+        the order within a wave does not matter."""
         earlier = set(self.lengths).union(*takewhile(lambda wave: n not in wave, self.waves))
         known: list[tuple[Word, float]] = []
         for length in sorted(earlier & self.tallies.keys()):
@@ -571,7 +573,7 @@ class _Campaign:
             # A length that was tried in full has no list of searched words, only its extreme.
             if not tally.searched and least is not None and least.word:
                 known.append((least.word, nearest_float(least.bound)))
-        return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
+        return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)), rank)
 
     def _shards(self) -> Iterator[Shard]:
         """Yield the shards of words to try, in order, from the last length tallied on: the lengths before it are

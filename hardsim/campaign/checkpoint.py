@@ -127,6 +127,11 @@ class Memory:
         found = Known() if file is None else file.runs.get(key, Known())
         self.state, self.words, self.result = found.state, found.words, found.result
 
+    @property
+    def lasts(self) -> bool:
+        """True if there is a file."""
+        return self._file is not None
+
     def keep(self, state: Callable[[], list[Tally]], words: int) -> None:
         """Write the current tallies, which `state` returns, if a write is due. No write is put off: after an
         interruption the tallies may be half changed."""

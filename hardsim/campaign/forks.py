@@ -81,19 +81,29 @@ class ForkPool:
         found: dict[int, Future[Any]] = {}
         running: set[Future[Any]] = set()
         turn, left = 0, True
-        while left or found:
-            while left and len(running) < AHEAD * self.size and (turn < len(calls) or len(found) < BACK * self.size):
-                one = next(source, None)
-                if one is None:
-                    left = False
-                else:
-                    found[one[0]] = self._pool.submit(function, *one[1])
-                    running.add(found[one[0]])
-            if turn in found and found[turn].done():
-                yield found.pop(turn).result()
-                turn += 1
-            elif running:
-                running = wait(running, return_when=FIRST_COMPLETED).not_done
+        try:
+            while left or found:
+                while (
+                    left and len(running) < AHEAD * self.size and (turn < len(calls) or len(found) < BACK * self.size)
+                ):
+                    one = next(source, None)
+                    if one is None:
+                        left = False
+                    else:
+                        found[one[0]] = self._pool.submit(function, *one[1])
+                        running.add(found[one[0]])
+                if turn in found and found[turn].done():
+                    yield found.pop(turn).result()
+                    turn += 1
+                elif running:
+                    running = wait(running, return_when=FIRST_COMPLETED).not_done
+        finally:
+            for given_up in running:
+                given_up.cancel()
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Begin one call beside those of `run`, and return its result to come."""
+        return self._pool.submit(function, *arguments)
 
     def close(self) -> None:
         """End the processes at once; whatever they do is given up."""

@@ -47,6 +47,8 @@ from hardsim.targets.result import Word
 from hardsim.version import __version__, install_hint
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from distributed import Client
 
 WAVE, AHEAD = 4, 2
@@ -111,6 +113,29 @@ class Job:
 
 class WorkerLost(Exception):
     """A worker went away before its shard came back."""
+
+
+class Started:
+    """The answer to come of a shard that one worker runs while the others run those of other jobs."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    @property
+    def done(self) -> bool:
+        """True if the answer, or an error in its place, is there."""
+        return self._future.done()
+
+    def answer(self) -> Any:
+        """Wait for the answer and return it. Raises WorkerLost if the worker went away."""
+        from concurrent.futures import CancelledError
+
+        try:
+            answer, found = self._future.result()
+        except (BrokenExecutor, CancelledError):
+            raise WorkerLost("a worker process was lost") from None
+        hear(found)
+        return answer
 
 
 class Crew(ABC):
@@ -180,6 +205,12 @@ class Crew(ABC):
                     warnings.simplefilter("ignore")
                     results.close()
 
+    @contextmanager
+    def beside(self, job: Job, shard: Shard) -> Iterator[Started | None]:
+        """Begin a shard that a worker runs while the others run other jobs within the context; None if that is not
+        possible. What is not done at its end is given up."""
+        yield None
+
     @abstractmethod
     def _attempt(self, calls: Sequence[Call], more: Iterator[Call]) -> Generator[Any, None, None]:
         """Yield `work(*call)` for each call, in order; then, if the crew `streams`, for more of them, each of which is
@@ -235,7 +266,7 @@ class LocalCrew(Crew):
             self.workers = 1
         self.alone = self.workers == 1
         self._forks: ForkPool | None = None
-        self._joblib = False
+        self._joblib = self._beside = False
 
     @property
     def streams(self) -> bool:
@@ -247,6 +278,22 @@ class LocalCrew(Crew):
         if not (self.alone or self._joblib) and self._forks is None and forks_safely():
             with starting(), without_interrupts():
                 self._forks = ForkPool(self.workers, partial(begin, os.getpid()))
+
+    @contextmanager
+    def beside(self, job: Job, shard: Shard) -> Iterator[Started | None]:
+        """Begin a shard, as `Crew.beside` does, where processes are forked."""
+        self.fork()
+        if self._forks is None:
+            yield None
+            return
+        future = self._forks.start(work, job.parcel(), shard)
+        self._beside = True
+        try:
+            yield Started(future)
+        finally:
+            self._beside = False
+            if not future.done():
+                self.close()
 
     def run(self, job: Job, shards: Iterable[Shard], together: int = 0) -> Generator[Any, None, None]:
         """Yield the answers, as `Crew.run` does."""
@@ -263,7 +310,8 @@ class LocalCrew(Crew):
                     results = self._start(calls)
             yield from results
         except GeneratorExit:  # given up, perhaps when the last shard of a wave was back: then joblib ends nothing
-            self.close()
+            if not self._beside:  # else a process has other work
+                self.close()
             raise
         except BrokenExecutor:
             self.close()
@@ -507,7 +555,7 @@ def version() -> str:
 def looking_backend(client: Client, look: Callable[[], None]) -> Any:
     """Return joblib's dask backend with two changes: errors of shards are asked for as well as results, and `look` is
     called while results are awaited. Joblib's own would wait for ever for a shard that never comes back."""
-    from concurrent.futures import Future, wait
+    from concurrent.futures import wait
 
     from joblib._dask import DaskDistributedBackend
 

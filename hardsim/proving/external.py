@@ -12,19 +12,19 @@ from fractions import Fraction
 from math import isfinite
 from typing import Annotated, Any
 
-from hardsim.campaign.check import CheckOptions, Report, check_subject
+from hardsim.campaign.check import CheckOptions, Progress, Report, check_subject, searched
 from hardsim.campaign.checkpoint import Memory
 from hardsim.campaign.given import GIVEN, GivenWords
 from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
-from hardsim.campaign.workers import Crew
-from hardsim.errors import Contradiction
+from hardsim.campaign.workers import Crew, Job, Shard, WorkerLost
+from hardsim.errors import Contradiction, InputError
 from hardsim.network.dense import Network, arrays_of
 from hardsim.options.table import Request
-from hardsim.proof.external.every_word import prove_by_words
+from hardsim.proof.external.every_word import few_reach, prove_by_words
 from hardsim.proof.external.prove import ExternalProof, greatest_length, prove_external
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
-from hardsim.proof.external.two_layers import LayerLimits, prove_layers
+from hardsim.proof.external.two_layers import LayerLimits, prove_layers, require_two_layers
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.proving.external_words import affordable_length, run_every_word
 from hardsim.proving.prove import bounded
@@ -272,27 +272,96 @@ def check_network(
         why = GIVEN if options.words is not None else NoProof(f"a check asks the prover only with --engine {AUTO}")
         why = replace(why, attempted=False)
         return without_proof(check_subject(subject, options, progress, crew, memory), why)
-    known: list[PrefixProof | NoProof] = []
+    subject.require_lengths(options.max_n)
+    known, early, most = list[PrefixProof | NoProof](), list[CheckResult](), max(options.exhaustive, EVERY)
+    guess = None if crew is None or crew.alone or (memory or Memory()).lasts else _guess(subject, options, most)
 
     def ask() -> None:
-        try:
-            proof = prefix_proof(subject, options.max_n, most=max(options.exhaustive, EVERY))
-        except NotProved as error:
-            known.append(NoProof(error.reason))
-            return
-        known.append(proof)
-        if proof.partial:
+        if guess is not None and crew is not None:
+            words, proof = _side_by_side(subject, options, guess, progress, crew)
+            early.extend(words)
+            known.extend(proof)
+            if words and words[0].partial:
+                return
+        known.extend([] if known else [asked(subject, options.max_n, most)])
+        if isinstance(known[0], PrefixProof) and known[0].partial:
             raise KeyboardInterrupt  # no words are run either
 
-    subject.require_lengths(options.max_n)
-    result = to_the_report(
-        ask,
-        lambda stopped: check_subject(subject, _left(options, known), progress, crew, memory, stopped),
-    )
+    def report(stopped: bool) -> CheckResult:
+        if early and (not known or _left(options, known) == guess):
+            return replace(early[0], partial=early[0].partial or stopped)
+        return check_subject(subject, _left(options, known), progress, crew, memory, stopped)
+
+    result = to_the_report(ask, report)
     if not known:
         return result
     found = known[0]
     return without_proof(result, found) if isinstance(found, NoProof) else _joined(subject, found, result)
+
+
+def asked(subject: External, max_n: int, most: int) -> PrefixProof | NoProof:
+    """Return what is proved of words of at most `max_n` symbols, as `prefix_proof` does, or why no proof is
+    attempted."""
+    try:
+        return prefix_proof(subject, max_n, most=most)
+    except NotProved as error:
+        return NoProof(error.reason)
+
+
+def _asking(subject: External, max_n: int, most: int) -> Callable[[Shard], PrefixProof | NoProof]:
+    """Return `asked` as the function of a job."""
+    return lambda shard: asked(subject, max_n, most)
+
+
+# ---- words and a proof at the same time ----
+# A proof of two layers takes as long as the search of words beside it. Which words are run depends on what is proved,
+# which is often no more than the lengths with few prefixes. So processes search words on this guess while one of them
+# asks the prover; if the guess was wrong, the words that belong to the proof are run in their place.
+
+
+class _SupersededError(Exception):
+    """The proof is there, and other words belong to it than those that are being run."""
+
+
+def _guess(subject: External, options: CheckOptions, most: int) -> CheckOptions | None:
+    """Return the options of the words beside a proof that proves no more than the lengths with at most `most` prefixes
+    each; None if that is not known, or no words are searched then."""
+    try:
+        require_two_layers(subject.network)
+        settled = few_reach(prefix_oracle(subject), subject.network, options.max_n, most)
+    except NotProved:
+        return None
+    guess = replace(options, settled=settled)
+    return guess if searched(subject, guess) else None
+
+
+def _side_by_side(
+    subject: External, options: CheckOptions, guess: CheckOptions, progress: Report | None, crew: Crew
+) -> tuple[list[CheckResult], list[PrefixProof | NoProof]]:
+    """Run the words of a guess while a worker asks the prover. Return the result of the words, if they were run to the
+    end or to an interruption, and the proof, if it is known; where a list is empty the work is to be done again."""
+    most = max(options.exhaustive, EVERY)
+    shard = Shard(0, (), name=f"the proof about {subject.name}")
+    with crew.beside(Job(_asking, (subject, options.max_n, most)), shard) as started:
+        if started is None:
+            return [], []
+
+        def watched(found: Progress) -> None:
+            if started.done and _left(options, [started.answer()]) != guess:
+                raise _SupersededError
+            if progress is not None:
+                progress(found)
+
+        try:
+            words = [check_subject(subject, guess, watched, crew)]
+        except (_SupersededError, WorkerLost, InputError):  # an error about words has its turn after the proof
+            words = []
+        if words and words[0].partial:
+            return words, []
+        try:
+            return words, [started.answer()]
+        except WorkerLost:
+            return words, []
 
 
 def _left(options: CheckOptions, known: list[PrefixProof | NoProof]) -> CheckOptions:

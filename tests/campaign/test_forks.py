@@ -17,9 +17,9 @@ from tests.support.clusters import PATIENCE, awaited, gone, two_workers
 SCRIPT = """
 import json, os, sys
 from hardsim.campaign.forks import forks_safely
-from hardsim.campaign.workers import Job, LocalCrew, Shard
+from hardsim.campaign.workers import Job, LocalCrew, Shard, WorkerLost
 from hardsim.errors import InputError, WorkerFailure
-from tests.campaign.test_workers import counting, echoing, failing, shards
+from tests.campaign.test_workers import counting, echoing, failing, shards, sleeping
 from tests.support.clusters import workers_of
 import psutil
 
@@ -57,9 +57,28 @@ with LocalCrew(2, said.append) as crew:
     given_up.close()
     left = len(workers_of(me))
     again = list(crew.run(Job(echoing, (flags,)), shards(3)))
+    with crew.beside(Job(sleeping, ()), Shard(1, ())) as beside:
+        others = {one.pid for one in workers_of(me)}
+        soon = crew.run(Job(echoing, (flags,)), shards(1000))
+        next(soon)
+        waiting = not beside.done
+        soon.close()
+        same = others == {one.pid for one in workers_of(me)}
+        answered = beside.answer() in others and beside.done
+    after = list(crew.run(Job(echoing, (flags,)), shards(3)))
+    with crew.beside(Job(sleeping, ()), Shard(999, ())) as never:
+        pass
+    dropped = len(workers_of(me))
+    with crew.beside(Job(echoing, (flags, -1, 3)), Shard(3, ())) as killed:
+        try:
+            killed.answer()
+        except WorkerLost as error:
+            gone = str(error)
+    last = list(crew.run(Job(echoing, (flags,)), shards(3)))
 assert forks_safely()
 print(json.dumps(dict(first=first, started=sorted(started), second=second, kept=kept, lost=lost, always=always,
     named=named, third=third, source=source, ended=ended, left=left, again=again, said=len(said),
+    waiting=waiting, same=same, answered=answered, after=after, dropped=dropped, gone=gone, last=last,
     processes=len(workers_of(me)))))
 """
 
@@ -103,6 +122,16 @@ def test_errors_of_forked_workers_come_in_their_turn(found: dict[str, Any]) -> N
     assert found["third"].startswith("too long")
     assert found["source"] == list(range(9)), "results before the error are missing"
     assert found["ended"].startswith("no more")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_a_forked_worker_runs_a_shard_beside_other_jobs(found: dict[str, Any]) -> None:
+    assert found["waiting"], "the others waited for it"
+    assert found["same"], "a job that was given up has ended its process"
+    assert found["answered"]
+    assert found["dropped"] == 0, "it went on although nobody waits for it"
+    assert found["gone"] == "a worker process was lost"
+    assert found["after"] == found["last"] == [0, 1, 2]
 
 
 def test_only_a_process_with_one_thread_forks(monkeypatch: pytest.MonkeyPatch) -> None:

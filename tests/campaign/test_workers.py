@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -79,6 +80,16 @@ def failing(message: str) -> Answer:
         if shard.n == 2:
             raise InputError(message, hint="Do something else.")
         return shard.n
+
+    return answer
+
+
+def sleeping() -> Answer:
+    """Return a job that takes as many seconds as a shard is long, and answers with its process id."""
+
+    def answer(shard: Shard) -> int:
+        time.sleep(shard.n)
+        return os.getpid()
 
     return answer
 

@@ -93,6 +93,17 @@ def words_reach(network: Network, demands: PrefixDemands, thorough: bool = False
     return _Run(network, demands, None, lambda done, total: None, thorough).last
 
 
+def few_reach(oracle: Any, network: Network, longest: int, most: int) -> int:
+    """Return the greatest length up to which every length has at most `most` prefixes; -1 if not even the empty one is
+    one. Raises NotProved as `demands_of` does."""
+    return _first_above(short_demands(oracle, network, greatest_length(network, longest)).live(), most) - 1
+
+
+def _first_above(numbers: Sequence[float], most: float) -> int:
+    """Return the index of the first number above a limit, or the count of the numbers."""
+    return next((index for index, number in enumerate(numbers) if number > most), len(numbers))
+
+
 def short_demands(oracle: Any, network: Network, longest: int) -> PrefixDemands:
     """Return what an oracle requires after every prefix of at most `longest` symbols, or of at most FEWER if the
     machine for these has too many states. Raises NotProved as `demands_of` does."""
@@ -167,11 +178,10 @@ class _Run:
 
     def _affordable(self, most: int | None) -> int:
         """Return the greatest length up to which all prefixes are run; -1 if not even the empty one is."""
-        total = list(accumulate(self._work()))
-        fits = [one <= (MORE_WORK if self.thorough and total[-1] <= MORE_WORK else WORK) for one in total]
         if most is not None:
-            fits = [count <= most for count in self.counts]
-        return [*fits, False].index(False) - 1
+            return _first_above(self.counts, most) - 1
+        total = list(accumulate(self._work()))
+        return _first_above(total, MORE_WORK if self.thorough and total[-1] <= MORE_WORK else WORK) - 1
 
     def _stages(self) -> list[tuple[int, int]]:
         """Return the lengths of each stage: the first, and the one after the last."""
