@@ -283,7 +283,7 @@ def check_network(
             known.extend(proof)
             if words and words[0].partial:
                 return
-        known.extend([] if known else [asked(subject, options.max_n, most)])
+        known.extend([] if known else [proof_or_reason(subject, options.max_n, most)])
         if isinstance(known[0], PrefixProof) and known[0].partial:
             raise KeyboardInterrupt  # no words are run either
 
@@ -299,7 +299,7 @@ def check_network(
     return without_proof(result, found) if isinstance(found, NoProof) else _joined(subject, found, result)
 
 
-def asked(subject: External, max_n: int, most: int) -> PrefixProof | NoProof:
+def proof_or_reason(subject: External, max_n: int, most: int) -> PrefixProof | NoProof:
     """Return what is proved of words of at most `max_n` symbols, as `prefix_proof` does, or why no proof is
     attempted."""
     try:
@@ -309,8 +309,8 @@ def asked(subject: External, max_n: int, most: int) -> PrefixProof | NoProof:
 
 
 def _asking(subject: External, max_n: int, most: int) -> Callable[[Shard], PrefixProof | NoProof]:
-    """Return `asked` as the function of a job."""
-    return lambda shard: asked(subject, max_n, most)
+    """Return `proof_or_reason` as the function of a job."""
+    return lambda shard: proof_or_reason(subject, max_n, most)
 
 
 # ---- words and a proof at the same time ----
