@@ -39,7 +39,7 @@ from hardsim.hard.hardmax import visible_sums
 from hardsim.kept import kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
-from hardsim.network.numbers import ONE, Rational
+from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
@@ -213,9 +213,16 @@ def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[RealNumbe
     for head in program.heads:
         rows = facts.heads.get(head.name)
         if rows is not None:
-            seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), program.bos).tolist()
+            seen = _visible(head.mask, len(inverse), program.bos)
             different = zip(seen, rows.fewest, rows.most, gaps[head.name], temperatures, strict=True)
             found[head.name] = list(_undominated(different, list(numbers)))
+    return found
+
+
+@lru_cache(1 << 8)
+def _visible(mask: Mask, positions: int, bos: bool) -> list[int]:
+    """Return the number of positions that each query sees."""
+    found: list[int] = visible_sums(mask, np.ones(positions, dtype=np.int64), bos).tolist()
     return found
 
 

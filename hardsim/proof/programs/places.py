@@ -11,8 +11,10 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
+from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith, Complement, Constant, Expression, Indicator, Negation, Operation, Variable
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Mask
@@ -220,7 +222,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class World:
+class World(Keeping):
     """Places of length 1, or of every length from 2 on. `n` is the length, a number or a variable; `bos` says that
     words have a beginning of sequence."""
 
@@ -229,7 +231,15 @@ class World:
     places: tuple[Place, ...]
 
     def sees(self, query: Place, key: Place, mask: Mask) -> Seen | None:
-        """Return the positions of a place that a query at another place sees; None if it sees none."""
+        """Return the positions of a place that a query at another place sees; None if it sees none. All programs share
+        a world, and what is found here with it."""
+        known: dict[tuple[int, int, Mask], Seen | None] = self.kept.setdefault("sees", {})
+        where = query.order, key.order, mask
+        if where not in known:
+            known[where] = self._sees(query, key, mask)
+        return known[where]
+
+    def _sees(self, query: Place, key: Place, mask: Mask) -> Seen | None:
         if query.several and key.several:
             return _between(mask)
         before, same = key.order < query.order, key.order == query.order
@@ -279,6 +289,7 @@ def _between(mask: Mask) -> Seen:
             return Seen(INDEX + 1, N - 1, [beyond])
 
 
+@cache
 def every_length(bos: bool) -> World:
     """Return the places of every length from 2 on. Length 2 has no middle position, so statements about that place
     are true there."""
@@ -288,6 +299,7 @@ def every_length(bos: bool) -> World:
     return World(bos, N, (Place("BOS", 0, 0, N, ends), *places) if bos else places)
 
 
+@cache
 def one_position(bos: bool) -> World:
     """Return the places of length 1."""
     only = Place("i = 1", 1, 1, 1, [{}])

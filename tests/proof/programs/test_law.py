@@ -418,3 +418,15 @@ def test_what_has_no_value_but_between_the_ends_is_a_function_of_longer_words(tm
         assert law.facts(n).layers[0].heads["h"].sizes == [(Fraction(1), Fraction(n))]
     assert not subject.argument.proved
     assert "is not bounded" in known(subject.argument.reason)
+
+
+def test_programs_share_places_and_what_queries_see() -> None:
+    """A shared world finds what a world of its own finds, for every pair of places and every mask."""
+    for bos in (False, True):
+        assert every_length(bos) is every_length(bos)
+        shared = every_length(bos)
+        for mask in Mask:
+            for query in shared.places:
+                for key in shared.places:
+                    fresh = replace(shared).sees(query, key, mask)
+                    assert shared.sees(query, key, mask) == shared.sees(query, key, mask) == fresh
