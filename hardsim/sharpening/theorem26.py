@@ -24,15 +24,19 @@ Sparsemax equals average hard attention in a row of m maxima exactly if the temp
 layer has an error, so every eta is 0.
 """
 
+# mypy: disable-error-code="truthy-bool"
+# The types that flint ships do not say that its rationals are false where they are 0.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from math import inf, isqrt, log
 
 import numpy as np
+from flint import fmpq
 
 from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible_sums
@@ -42,8 +46,8 @@ from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting
-from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
-from hardsim.theory.outward import round_up
+from hardsim.sharpening.measure import LayerFacts, LengthFacts
+from hardsim.theory.outward import dyadic_above
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 
 ZERO = Fraction(0)
@@ -93,11 +97,14 @@ def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[RealNum
         inverse: 1/tau by query index.
         gaps: by head that is not uniform, a lower bound of the score gap of each query.
     """
-    return _bounds(program, facts, worst_rows(program, facts, inverse, gaps))
+    return _Recursion(program, facts).bounds(worst_rows(program, facts, inverse, gaps)).found
 
 
-Sizes = tuple[tuple[str, Fraction], ...]
+Sizes = tuple[tuple[str, fmpq], ...]
 """A linear form with the absolute values of its coefficients, by coordinate."""
+Growth = Mapping[str, fmpq]
+"""`Errors`, as the recursion computes with them: flint adds and multiplies rationals ten times as fast."""
+NOTHING = fmpq(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ def _forms(program: Program) -> list[_LayerForms]:
     """Return the forms of every layer, which are the same at every length and temperature."""
 
     def sizes(terms: Iterable[tuple[str, Rational]]) -> Sizes:
-        return tuple((name, abs(Fraction(value))) for name, value in terms)
+        return tuple((name, abs(_fmpq(value))) for name, value in terms)
 
     return [
         _LayerForms(
@@ -127,74 +134,165 @@ def _forms(program: Program) -> list[_LayerForms]:
     ]
 
 
-def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[Row]]) -> Bounds:
-    errors: Errors = {ONE: ZERO} | dict.fromkeys(program.coordinates, ZERO)
-    found: list[LayerBounds] = []
-    geometric = program.weighting is SoftWeighting.GEOMETRIC  # gaps do not bound its weights
-    exact = program.weighting.cutoff is not None
-    measure = partial(exact_distance, program.weighting) if exact else row_distance
-    for layer, seen, forms in zip(program.layers, facts.layers, _forms(program), strict=True):
-        distances: dict[str, Fraction] = {}
-        etas: dict[str, Fraction] = {}
-        values: dict[tuple[str, str], Fraction] = {}
-        attended = dict(errors)
-        for head, scores, written in zip(layer.heads, forms.scores, forms.values, strict=True):
-            if head.name in seen.heads:
-                rows = seen.heads[head.name]
-                eta = etas[head.name] = _score_error(scores, rows, errors)
-                # Softmax shares its weight among tied maxima as average hardmax does. If they carry different values,
-                # to one of them it need not come any nearer than two weightings always are; if they carry one value,
-                # the head reads what an average head reads.
-                apart = rows.differ is not None
-                reached = (measure(*row, eta) for row in worst[head.name])
-                distances[head.name] = FARTHEST if apart or geometric else max(reached)
-            distance = distances.get(head.name, ZERO)
-            for out, form in written:
-                moved = _reach(form, errors)
-                if distance:
-                    low, high = seen.values[head.name, out]
-                    size = max(abs(low), abs(high))
-                    if not geometric:  # whose weights may add up to less than 1
-                        size = min(size, (high - low) / 2)
-                    moved += distance * size
-                moved = values[head.name, out] = round_up(moved)
-                if moved:
-                    attended[out] += moved
-        # A root is replaced only before a norm with epsilon 0, which undoes it, or at the end.
-        attended = dict(_normalized(attended, layer.norm_1, slack=layer.norm_2 is None))
-        written_errors = _feed_forward(layer, forms, seen, errors, attended)
-        errors = _normalized(written_errors, layer.norm_2, slack=False)
-        shown = _normalized(attended, layer.norm_1, True), _normalized(errors, layer.norm_2, True)
-        found.append(LayerBounds(*shown, distances, etas, values))
-    return Bounds(tuple(found))
+class _LayerSizes:
+    """The facts about a layer that are multiplied with errors, as flint's rationals."""
+
+    def __init__(self, seen: LayerFacts, spread: bool) -> None:
+        """`spread` says that weights sum to 1."""
+        self._seen, self._spread = seen, spread
+
+    @cached_property
+    def scores(self) -> dict[str, list[tuple[fmpq, fmpq]]]:
+        """By head, the sizes of the query and key forms of each row."""
+        return {name: [(_fmpq(a), _fmpq(b)) for a, b in rows.sizes] for name, rows in self._seen.heads.items()}
+
+    @cached_property
+    def values(self) -> dict[tuple[str, str], fmpq]:
+        """By (head, output coordinate), how far a value moves when the weights move by 1."""
+        found = {}
+        for place, (low, high) in self._seen.values.items():
+            size = max(abs(low), abs(high))
+            found[place] = _fmpq(min(size, (high - low) / 2) if self._spread else size)
+        return found
+
+    @cached_property
+    def units(self) -> list[tuple[fmpq, fmpq]]:
+        """The margin and the top of each hidden unit."""
+        return [(_fmpq(a), _fmpq(b)) for a, b in zip(self._seen.margins, self._seen.tops, strict=True)]
 
 
-def _normalized(errors: Errors, epsilon: Fraction | None, slack: bool) -> Errors:
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """The bounds of every layer as the recursion finds them: attended, final, distances, etas and values."""
+
+    layers: list[tuple[Growth, Growth, Growth, Growth, Mapping[tuple[str, str], fmpq]]]
+
+    @property
+    def final(self) -> Fraction:
+        """`Bounds.final`."""
+        return _fraction(max(self.layers[-1][1].values(), default=NOTHING)) if self.layers else ZERO
+
+    @property
+    def found(self) -> Bounds:
+        """The bounds as Fractions."""
+        known: dict[int, Fraction] = {}  # by the address of a number: most stay from layer to layer
+
+        def exact(number: fmpq) -> Fraction:
+            if not number:
+                return ZERO
+            return known.get(id(number)) or known.setdefault(id(number), _fraction(number))
+
+        def every(growth: Growth) -> dict[str, Fraction]:
+            return {name: exact(number) for name, number in growth.items()}
+
+        return Bounds(
+            tuple(
+                LayerBounds(every(a), every(b), every(c), every(d), {place: exact(value) for place, value in e.items()})
+                for a, b, c, d, e in self.layers
+            )
+        )
+
+
+class _Recursion:
+    """The recursion over the layers of a program at one length, for the temperatures that its rows are given."""
+
+    def __init__(self, program: Program, facts: LengthFacts) -> None:
+        self._program, self._facts = program, facts
+        self._geometric = program.weighting is SoftWeighting.GEOMETRIC  # gaps do not bound its weights
+        self._sizes = [_LayerSizes(seen, not self._geometric) for seen in facts.layers]
+
+    def bounds(self, worst: Mapping[str, Sequence[Row]]) -> _Grown:
+        """Return the bounds of all layers for these rows of each head."""
+        program = self._program
+        errors: Growth = {ONE: NOTHING} | dict.fromkeys(program.coordinates, NOTHING)
+        found = _Grown([])
+        for layer, seen, sizes, forms in zip(
+            program.layers, self._facts.layers, self._sizes, _forms(program), strict=True
+        ):
+            distances: dict[str, fmpq] = {}
+            etas: dict[str, fmpq] = {}
+            values: dict[tuple[str, str], fmpq] = {}
+            attended = dict(errors)
+            for head, scores, written in zip(layer.heads, forms.scores, forms.values, strict=True):
+                if head.name in seen.heads:
+                    eta = etas[head.name] = _score_error(scores, head.name, sizes, errors)
+                    apart = seen.heads[head.name].differ is not None
+                    distances[head.name] = self._distance(worst[head.name], apart, eta)
+                distance = distances.get(head.name, NOTHING)
+                for out, form in written:
+                    moved = _reach(form, errors)
+                    if distance:
+                        moved = moved + distance * sizes.values[head.name, out]
+                    moved = values[head.name, out] = _round_up(moved)
+                    if moved:
+                        attended[out] = attended[out] + moved
+            # A root is replaced only before a norm with epsilon 0, which undoes it, or at the end.
+            attended = dict(_normalized(attended, layer.norm_1, slack=layer.norm_2 is None))
+            written_errors = _feed_forward(layer, forms, sizes, errors, attended)
+            errors = _normalized(written_errors, layer.norm_2, slack=False)
+            shown = _normalized(attended, layer.norm_1, True), _normalized(errors, layer.norm_2, True)
+            found.layers.append((*shown, distances, etas, values))
+        return found
+
+    def _distance(self, rows: Sequence[Row], apart: bool, eta: fmpq) -> fmpq:
+        """Return a bound of the distance of a head's weights.
+
+        Softmax shares its weight among tied maxima as average hardmax does. If they carry different values (`apart`),
+        to one of them it need not come any nearer than two weightings always are; if they carry one value, the head
+        reads what an average head reads."""
+        if apart or self._geometric:
+            return _fmpq(FARTHEST)
+        weighting, error = self._program.weighting, _fraction(eta)
+        measure = row_distance if weighting.cutoff is None else partial(exact_distance, weighting)
+        return _fmpq(max(measure(*row, error) for row in rows))
+
+
+def _fmpq(value: Rational) -> fmpq:
+    """Return the number as flint's rational."""
+    return fmpq(value.numerator, value.denominator) if value else NOTHING
+
+
+def _fraction(value: fmpq) -> Fraction:
+    """Return flint's rational as a Fraction."""
+    return Fraction(int(value.p), int(value.q)) if value else ZERO
+
+
+def _round_up(value: fmpq) -> fmpq:
+    """Return `theory.outward.round_up` of a number."""
+    if not value:
+        return value
+    mantissa, exponent = dyadic_above(int(value.p), int(value.q))
+    return fmpq(mantissa << exponent) if exponent >= 0 else fmpq(mantissa, 1 << -exponent)
+
+
+def _normalized(errors: Growth, epsilon: Fraction | None, slack: bool) -> Growth:
     """Return the errors after a norm, if there is one. A norm is no Lipschitz function: of different rows it may make
     any two rows of mean square at most 1, whose coordinates are at most sqrt(d). `slack` covers a root that exact hard
     attention replaces by a rational."""
     if epsilon is None:
         return errors
     apart = 2 * (isqrt(len(errors)) + 1) if any(errors.values()) else 0
-    return {name: ZERO if name == ONE else apart + slack * NORM_SLACK for name in errors}
+    moved = _fmpq(apart + slack * NORM_SLACK)
+    return {name: NOTHING if name == ONE else moved for name in errors}
 
 
-def _reach(form: Sizes, errors: Errors) -> Fraction:
+def _reach(form: Sizes, errors: Growth) -> fmpq:
     """Return a bound of the error of a linear form."""
-    total = ZERO
+    total = NOTHING
     for name, size in form:
         if error := errors[name]:
-            total = total + size * error if total else size * error
+            total = total + size * error
     return total
 
 
-def _score_error(scores: Iterable[tuple[Sizes, Sizes]], rows: HeadFacts, errors: Errors) -> Fraction:
-    total = ZERO
-    for (query, key), (query_size, key_size) in zip(scores, rows.sizes, strict=True):
+def _score_error(scores: Iterable[tuple[Sizes, Sizes]], head: str, sizes: _LayerSizes, errors: Growth) -> fmpq:
+    total = NOTHING
+    for row, (query, key) in enumerate(scores):
         q, k = _reach(query, errors), _reach(key, errors)
         if q or k:
-            total += query_size * k + key_size * q + q * k
-    return round_up(total)
+            query_size, key_size = sizes.scores[head][row]
+            total = total + query_size * k + key_size * q + q * k
+    return _round_up(total)
 
 
 Row = tuple[int, int, int, Fraction | None, RealNumber]
@@ -277,25 +375,25 @@ def exact_distance(
 
 
 def _feed_forward(
-    layer: ProgramLayer, forms: _LayerForms, seen: LayerFacts, before: Errors, attended: Errors
-) -> Errors:
+    layer: ProgramLayer, forms: _LayerForms, sizes: _LayerSizes, before: Growth, attended: Growth
+) -> Growth:
     """Return the errors after the hidden units, from those `attended`; errors that are still those from `before` the
     layer are rounded already."""
     errors = dict(attended)
-    units = zip(layer.units, forms.units, seen.margins, seen.tops, strict=True)
-    for unit, (pre, bounded, outs), margin, top in units:
+    for number, (unit, (pre, bounded, outs)) in enumerate(zip(layer.units, forms.units, strict=True)):
         moved, cap = _reach(pre, attended), _reach(bounded, attended)
         if not moved and not cap:
             continue  # the same in both models
+        margin, top = sizes.units[number]
         if unit.clip:
             # It grows by at most 1 with its input and with its cap.
-            most = Fraction(1) if unit.cap is None else moved + cap
-            moved = ZERO if moved <= margin and not cap else min(moved + cap, most)
+            most = fmpq(1) if unit.cap is None else moved + cap
+            moved = NOTHING if moved <= margin and not cap else min(moved + cap, most)
         elif top + moved <= 0:
-            moved = ZERO  # never active, in neither model
+            moved = NOTHING  # never active, in neither model
         for out, weight in outs if moved else ():
-            errors[out] += weight * moved
-    return {name: error if error is before[name] else round_up(error) for name, error in errors.items()}
+            errors[out] = errors[out] + weight * moved
+    return {name: error if error is before[name] else _round_up(error) for name, error in errors.items()}
 
 
 DEFAULT_EPSILON = Fraction(1, 4)
@@ -350,17 +448,16 @@ def solve(
     rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
     if program.weighting.cutoff is not None:
         return _hottest(program, facts, rows, epsilon)
-    tried: dict[int, Bounds] = {}
+    tried: dict[int, _Grown] = {}
+    recursion = _Recursion(program, facts)
 
     def final(place: int) -> Fraction:
         inverse = 1 / grid(place)
-        tried[place] = _bounds(
-            program, facts, {name: [(*row[:4], inverse) for row in some] for name, some in rows.items()}
-        )
+        tried[place] = recursion.bounds({name: [(*row[:4], inverse) for row in some] for name, some in rows.items()})
         return tried[place].final
 
     if not known and final(0) <= epsilon:
-        return Solution(Fraction(1), tried[0], epsilon)
+        return Solution(Fraction(1), tried[0].found, epsilon)
     start = place_of(min(known, default=Fraction(1)))
     start -= start % STEPS
     least, most = start - HALVINGS * STEPS, start + 2 * STEPS - 1
@@ -371,7 +468,7 @@ def solve(
             f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
             f"{facts.n}; allow a larger error with --epsilon"
         )
-    return Solution(grid(found), tried[found], epsilon)
+    return Solution(grid(found), tried[found].found, epsilon)
 
 
 def _last_place(
@@ -425,7 +522,7 @@ def _hottest(program: Program, facts: LengthFacts, rows: Mapping[str, Sequence[R
     found_at = [reached(row[1], row[3]) for some in rows.values() for row in some if row[3] is not None]
     tau = Fraction(min(found_at, default=1))
     at_tau = {name: [(*row[:4], 1 / tau) for row in some] for name, some in rows.items()}
-    found = _bounds(program, facts, at_tau)
+    found = _Recursion(program, facts).bounds(at_tau).found
     if found.final > epsilon:
         raise Undecided(
             f"{program.weighting} has an error at every temperature at length {facts.n}, since a head breaks ties"

@@ -28,13 +28,16 @@ def round_up(x: Fraction, bits: int = BITS) -> Fraction:
 
     A dyadic number that is already so short is returned unchanged. Raises InputError if `bits` is not positive."""
     _check_bits(bits)
-    if x == 0:
-        return Fraction(0)
+    return scaled(*dyadic_above(x.numerator, x.denominator, bits)) if x else Fraction(0)
+
+
+def dyadic_above(numerator: int, denominator: int, bits: int = BITS) -> tuple[int, int]:
+    """Return the integer m and the exponent e of the number m 2^e that `round_up` returns for a fraction that is not
+    zero, in lowest terms."""
     # |x| lies strictly between 2^(size - 1) and 2^(size + 1), and is at least 2^size if it is dyadic. So |x| 2^shift
     # is below 2^bits, is at least 2^(bits - 2), and is an integer if x is dyadic and short enough.
-    size = x.numerator.bit_length() - x.denominator.bit_length()
-    shift = bits - 1 - size
-    return scaled(-(-(x.numerator << max(shift, 0)) // (x.denominator << max(-shift, 0))), -shift)
+    shift = bits - 1 - numerator.bit_length() + denominator.bit_length()
+    return -(-(numerator << max(shift, 0)) // (denominator << max(-shift, 0))), -shift
 
 
 def exp_above(x: Fraction, bits: int = BITS) -> Fraction:

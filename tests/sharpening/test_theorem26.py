@@ -3,10 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.hard.hardmax import visible
+from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.theorem26 import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
+from hardsim.theory.outward import round_up
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.support.model import Affine, Mask, Program, Rational, Unit, Weighting
 from tests.support.simulations import models, one_head, run_hard, tieless
@@ -34,6 +38,63 @@ def test_a_row_with_one_maximum_is_lemma_33() -> None:
         5, 1, Fraction(2), ZERO, Fraction(1, 3)
     )
     assert row_distance(1, 1, 1, None, Fraction(3), Fraction(1, 8)) == 0
+
+
+def in_fractions(model: Program, facts: LengthFacts, inverse: Fraction, gaps: Gaps) -> list[dict[str, Fraction]]:
+    """The recursion of the module's documentation with Fractions and with every row of a head, without layer norms:
+    by layer, the bounds of its attended values by coordinate and head, and those at its end by coordinate."""
+    errors = dict.fromkeys(("1", *model.coordinates), ZERO)
+
+    def reach(form: Affine) -> Fraction:
+        return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms), start=ZERO)
+
+    found = []
+    for layer, seen in zip(model.layers, facts.layers, strict=True):
+        known, moves = {}, [(name, error) for name, error in errors.items()]
+        for head in layer.heads:
+            distance = ZERO
+            if head.name in seen.heads:
+                rows, eta = seen.heads[head.name], ZERO
+                for (query, key), (most, size) in zip(head.score, rows.sizes, strict=True):
+                    eta += most * reach(key) + size * reach(query) + reach(query) * reach(key)
+                places = visible(head.mask, facts.n + model.bos, model.bos).sum(axis=1).tolist()
+                each = zip(places, rows.fewest, rows.most, gaps[head.name], strict=True)
+                distance = FARTHEST if rows.differ else max(row_distance(*row, inverse, round_up(eta)) for row in each)
+            for out, form in head.values:
+                low, high = seen.values[head.name, out]
+                size = min(max(abs(low), abs(high)), (high - low) / 2)
+                known[head.name, out] = round_up(reach(form) + distance * size)
+                moves.append((out, known[head.name, out]))
+        errors = {name: sum((error for other, error in moves if other == name), start=ZERO) for name in errors}
+        written = dict(errors)
+        for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
+            moved, cap = reach(unit.pre), reach(unit.cap) if unit.cap else ZERO
+            if unit.clip:
+                moved = ZERO if moved <= margin and not cap else moved + cap if unit.cap else min(moved, Fraction(1))
+            elif top + moved <= 0:
+                moved = ZERO
+            for out, weight in unit.outs:
+                written[out] += abs(Fraction(weight)) * moved
+        errors = {name: round_up(error) for name, error in written.items()}
+        found.append({str(place): error for place, error in (*known.items(), *errors.items())})
+    return found
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_recursion_is_the_same_in_fractions(tied: bool) -> None:
+    compared = 0
+    for model, lengths in models(12, 5, tied=tied, expected=lambda _: True):
+        for length in lengths:
+            gaps = declared_gaps(model, length.facts)
+            for inverse in (Fraction(1, 3), Fraction(20), Fraction(500, 7)):
+                bounds = error_bounds(model, length.facts, [inverse] * (length.facts.n + model.bos), gaps)
+                found = [
+                    {str(place): error for place, error in (*layer.values.items(), *layer.final.items())}
+                    for layer in bounds.layers
+                ]
+                assert found == in_fractions(model, length.facts, inverse, gaps)
+                compared += sum(0 < error < FARTHEST for layer in found for error in layer.values())
+    assert compared > 500
 
 
 MODEL = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
