@@ -44,6 +44,10 @@ class Exact:
     size: int
     ratio: tuple[Integers, Integers] | None = field(default=None, compare=False)
 
+    def __reduce__(self) -> tuple[type[Exact], tuple[object, ...]]:
+        """Pickle the arguments: what dataclasses do for slots takes longer than the numbers of a few words."""
+        return Exact, (self.whole, self.unit, self.size, self.ratio)
+
     @staticmethod
     def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
         """Make columns from integers over a unit, with their measured size. If the unit is at least `large`, cancel

@@ -212,10 +212,9 @@ class Subject(Target):
         if program.integers:
             column, n = trace.columns[program.output], trace.n
             # An integer output is stored as the integer over n, the length as run.
-            scaled = [
-                [Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))
-            ]
-            return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
+            rows: list[list[int]] = column.whole[:, first:].tolist()
+            divided = [[divmod(value * n, column.unit) for value in row] for row in rows]
+            return [tuple(None if rest else whole for whole, rest in row) for row in divided]
         overs, unders = list[NDArray[np.bool_]](), list[NDArray[np.bool_]]()
         for _, name in program.outputs:
             column = trace.columns[name]

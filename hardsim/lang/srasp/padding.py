@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from hardsim.errors import InputError
 from hardsim.lang import ast
+from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import listed
 from hardsim.lang.words import written_word
 
@@ -26,8 +29,9 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
         raise InputError(f"the symbol '{external}' is not in the alphabet", f"The alphabet is: {known}")
     if program.pad is None:
         return tuple(word)
-    # an exact rational, so `denominator` tells integers apart
-    length = program.pad.evaluate(len=len(word))
+    length = _length(program.pad, len(word))
+    if length.denominator == 1 and len(word) <= length <= LONGEST_PADDED:
+        return (*word, *[ast.BLANK] * (int(length) - len(word)))
     given = (
         f"pad: {program.pad} is {length} for the word '{written_word(word, program.alphabet)}' of length {len(word)}"
     )
@@ -36,7 +40,11 @@ def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ..
         raise InputError(f"{given}, which is not an integer", hint)
     if length < len(word):
         raise InputError(f"{given}: shorter than the word", "The padded length must be the word's length or more.")
-    if length > LONGEST_PADDED:
-        hint = "Write a smaller length after pad:, or use a shorter word."
-        raise InputError(f"{given}: longer than {LONGEST_PADDED} positions", hint)
-    return (*word, *[ast.BLANK] * (int(length) - len(word)))
+    hint = "Write a smaller length after pad:, or use a shorter word."
+    raise InputError(f"{given}: longer than {LONGEST_PADDED} positions", hint)
+
+
+@lru_cache(1 << 8)
+def _length(pad: Arith, length: int) -> Fraction:
+    """Return the padded length of words of a length: an exact rational, so that `denominator` tells integers apart."""
+    return pad.evaluate(len=length)
