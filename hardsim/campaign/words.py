@@ -162,6 +162,8 @@ def sample_words(
 
 def _next_free(word: Word, alphabet: Sequence[str], taken: Collection[Word]) -> Word:
     """Return the first word after this one, in cyclic lexicographic order, that is not taken; there must be one."""
+    if word not in taken:
+        return word
     digits = [alphabet.index(symbol) for symbol in word]
     while word in taken:
         for place in reversed(range(len(digits))):

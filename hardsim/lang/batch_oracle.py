@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, reduce
-from itertools import chain
 from operator import add, and_, mul, or_, sub, xor
 from typing import Any, Final, Literal, TypeAlias
 
@@ -217,8 +216,7 @@ class BatchOracle:
         """Return words of one length as rows of symbol numbers in the alphabet, shape (words, n). Raises InputError for
         a symbol that is not in the alphabet."""
         try:
-            numbers = map(self._numbers.__getitem__, chain.from_iterable(words))
-            return np.fromiter(numbers, np.int64).reshape(len(words), -1)
+            return self._numbers.rows(words)
         except KeyError as error:
             known = listed(self.file.alphabet)
             raise InputError(f"the symbol {error} is not in the alphabet", f"The alphabet is: {known}") from None

@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber, apply
+from hardsim.lang.valuations import Numbering
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask
@@ -377,6 +378,10 @@ class Network:
         return {str(token): number for number, token in enumerate(self.tokens)}
 
     @cached_property
+    def _numbers(self) -> Numbering:
+        return Numbering(tuple(map(str, self.tokens)))
+
+    @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The texts of the tokens that words are made of."""
         return symbols_of(self.readout, self.tokens)
@@ -394,8 +399,7 @@ class Network:
         before, after = self._around
         found = np.empty((len(words), len(before) + n + len(after)), dtype=np.int64)
         found[:, : len(before)], found[:, len(before) + n :] = before, after
-        ids = map(self.ids.__getitem__, map(str, chain.from_iterable(words)))
-        found[:, len(before) : len(before) + n] = np.fromiter(ids, np.int64, len(words) * n).reshape(len(words), n)
+        found[:, len(before) : len(before) + n] = self._numbers.rows(words)
         return found
 
     def _require_room(self, n: int) -> None:

@@ -253,6 +253,26 @@ def test_batches_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     assert DenseFloat(network).run(9, tokens[:0], [8])[0].shape == (0, 1, 3)
 
 
+@pytest.mark.parametrize("words", [1, 2, 9, 40, 41, 1000])
+def test_batches_have_nearly_equal_sizes(words: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No batch has half as many numbers again as it should, or a few words that a batch before had room for."""
+    runner = DenseFloat(made())
+    monkeypatch.setattr(dense_float, "CELLS", 10 * 9 * max(runner.width, 9))
+    parts = [range(words)[some] for some in runner._batches(words, 9)]
+    assert [word for part in parts for word in part] == list(range(words))
+    assert max(map(len, parts)) <= 15
+    assert len(parts) == 1 or min(map(len, parts)) >= 5
+
+
+def test_the_highest_numbers_are_those_over_positions() -> None:
+    array = np.random.default_rng(5).normal(size=(3, 7, 2))
+    array[1, 4, 0], array[2, 0, 1] = inf, nan
+    found = dense_float.highest(array)
+    for word, column in product(range(3), range(2)):
+        here = [float(row[column]) for row in array[word]]
+        assert found[word, column] == max(here) if not any(x != x for x in here) else np.isnan(found[word, column])
+
+
 @pytest.mark.parametrize("fine", [False, True])
 def test_enclosures_hold_where_words_share_their_tokens(fine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vectors of tokens at each position give the bounds of words that share nothing."""

@@ -82,8 +82,10 @@ class FormulaTruth(_Sent):
 
     def rows(self, words: Sequence[Word], at: JudgedAt) -> Rows:
         """Return the values at the judged positions of words of one length."""
-        truth = self._oracle.truth(self._oracle.symbols(words)).tolist()
-        return [judged(row, at, len(words[0])) for row in truth]
+        truth = self._oracle.truth(self._oracle.symbols(words))
+        # Rows of positions that are not judged are never made into lists.
+        rows: Rows = truth[:, {"each": slice(None), "first": slice(1), "last": slice(-1, None)}[at]].tolist()
+        return rows
 
 
 @dataclass(frozen=True)
