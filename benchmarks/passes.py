@@ -155,10 +155,12 @@ def _sure(answer: Answer) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
-def costs(work: Work, runs: Mapping[str, Run], rounds: Sequence[int]) -> tuple[dict[str, float], str]:
-    """Time passes in turns; return the seconds a word of each, and how many words plain floats got wrong.
-    Raises FailedError if another pass gives a wrong answer."""
-    seconds, answers = turns(runs, rounds)
+def costs(
+    work: Work, runs: Mapping[str, Run], rounds: Sequence[int], warm: bool = False
+) -> tuple[dict[str, float], str]:
+    """Time passes in turns, each after a run of its own if `warm`; return the seconds a word of each, and how many
+    words plain floats got wrong. Raises FailedError if another pass gives a wrong answer."""
+    seconds, answers = turns(runs, rounds, warm=warm)
     notes = []
     for name, found in answers.items():
         truth = work.truth[: len(found)]
@@ -171,7 +173,8 @@ def costs(work: Work, runs: Mapping[str, Run], rounds: Sequence[int]) -> tuple[d
 
 
 def alternatives(language: str, n: int, count: int, rounds: int = 9) -> tuple[Mapping[str, float], str]:
-    """Measure what a check does with `count` words of length n, plain numpy, and PyTorch where it is installed."""
+    """Measure what a check does with `count` words of length n, plain numpy, and PyTorch where it is installed: the
+    least of several rounds, of a batch that follows another one of the same pass, as in a check."""
     work = Work(language, n, count)
     runs: dict[str, Run] = {CHECKED: work.checked(), DENSE: work.plain(DensePass(work.network, n))}
     if work.plan is not None:
@@ -180,9 +183,7 @@ def alternatives(language: str, n: int, count: int, rounds: int = 9) -> tuple[Ma
         print("torch is not installed: its rows are left out (pip install '.[bench]')", file=sys.stderr)
     else:
         runs |= {FLOAT32: work.torch("float32"), FLOAT64: work.torch("float64")}
-    for run in runs.values():
-        run()  # what is kept from the first run is not timed
-    return costs(work, runs, [rounds] * len(runs))
+    return costs(work, runs, [rounds] * len(runs), warm=True)
 
 
 def throughput(language: str, n: int) -> tuple[Mapping[str, float], str]:

@@ -105,19 +105,27 @@ class Case:
 
 
 def turns(
-    runs: Mapping[str, Callable[[], Result]], rounds: Sequence[int], clock: Callable[[], float] = process_time
+    runs: Mapping[str, Callable[[], Result]],
+    rounds: Sequence[int],
+    clock: Callable[[], float] = process_time,
+    warm: bool = False,
 ) -> tuple[dict[str, float], dict[str, Result]]:
     """Run several functions in turns, so that other load on the machine affects all alike; those with fewer rounds end
-    earlier. Return the median seconds of each, and its last result."""
+    earlier. Return the median seconds of each, and its last result.
+
+    If `warm`, each timed run follows one of the same function that is not timed, and the least seconds are returned.
+    Otherwise each function would find in the caches what the one before it left, which is another one for each."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     results: dict[str, Result] = {}
     for turn in range(max(rounds)):
         for (name, run), most in zip(runs.items(), rounds, strict=True):
             if turn < most:
+                if warm:
+                    run()
                 began = clock()
                 results[name] = run()
                 seconds[name].append(clock() - began)
-    return {name: median(times) for name, times in seconds.items()}, results
+    return {name: min(times) if warm else median(times) for name, times in seconds.items()}, results
 
 
 def run(command: Sequence[str], text: str = "", limit: float | None = None) -> str:

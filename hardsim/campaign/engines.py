@@ -30,7 +30,7 @@ from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
 from hardsim.run.arithmetic import Column, Value, is_exact, linear
 from hardsim.run.ball import bound_of, lower, upper
-from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
+from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, most, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_stack import run_at
 from hardsim.run.float_trust import FLOAT_DIGITS, distrust
@@ -619,19 +619,20 @@ def _far(block: Block, rows: RowSelection, expected: Exact, places: RowSelection
     if integers and small and ((mid if plain else mid * expected.unit) == whole).all():
         return np.zeros(rows.count), np.zeros(rows.count)
     hard, off = (whole.astype(np.float64), None) if plain else float_quotients(expected, whole, places)
-    distance = np.abs(mid - hard)
+    distance = mid - hard
+    np.abs(distance, out=distance)
     if integers and plain:
-        most = np.broadcast_to(np.max(distance, axis=1), rows.count)  # differences of integers
-        return most, most
+        far = np.broadcast_to(most(distance), rows.count)  # differences of integers
+        return far, far
     radius, something = np.abs(hard) + distance, distance != 0
     radius *= 2 * U
     for part in (off, None if block.rad is None else rows.of_array(block.rad)):
         if part is not None:
             radius = radius + part
-            something = something | (part != 0)
+            something = np.logical_or(something, part)
     radius = outward(radius)
     radius *= something  # where it is False all terms are finite
-    low, high = (np.maximum.reduce(end, axis=1) for end in (distance - radius, distance + radius))
+    low, high = most(distance - radius), most(distance + radius)
     low = np.maximum(low, 0.0)
     return (low, high) if len(low) == rows.count else (low.repeat(rows.count), high.repeat(rows.count))
 

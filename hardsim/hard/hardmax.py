@@ -297,13 +297,16 @@ class Scores:
     def block(self, queries: slice, keys: slice) -> Integers:
         """Return the scores of these queries and keys, (words or 1, queries, keys)."""
         kind = np.dtype(np.int32) if self.bound < NARROW else None
-        found: Integers = np.zeros((1, 1, 1), dtype=kind or np.int64)
+        found: Integers | None = None
         # The largest products come last, so that fewer sums are as large.
         pairs = sorted(zip(self.queries, self.keys, strict=True), key=lambda pair: len(pair[0]) + len(pair[1]))
         for query, key in pairs:
             left, right = query[:, queries, None], key[:, None, keys]
-            found = found + (left * right if kind is None else left.astype(kind) * right.astype(kind))
-        return found
+            part = left * right if kind is None else left.astype(kind) * right.astype(kind)
+            if found is not None:
+                part = np.add(found, part, out=part if len(part) >= len(found) else None)
+            found = part
+        return np.zeros((1, 1, 1), dtype=kind or np.int64) if found is None else found
 
 
 def _merged(queries: list[Integers], keys: list[Integers]) -> tuple[list[Integers], list[Integers]]:
@@ -389,20 +392,24 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
     """Compute the rows of a block of scores, (words or 1, queries, keys), which is overwritten. `seen` marks the
     visible keys of each query."""
     # `low` is below every score: masked entries never win, and a runner-up of `low` means that there is none.
-    low = int(scores.min()) - 1 if scores.dtype == object else int(np.iinfo(scores.dtype).min)
+    # Before that they are `high`, above every score, and never the least one.
+    if scores.dtype == object:
+        low, high = int(scores.min()) - 1, int(scores.max()) + 1
+    else:
+        low, high = int(np.iinfo(scores.dtype).min), int(np.iinfo(scores.dtype).max)
     # Only columns that some query does not see are masked.
     partly = np.flatnonzero(~seen.all(axis=0))
     some = slice(int(partly[0]), int(partly[-1]) + 1) if len(partly) else slice(0)
     masked, hidden = scores[:, :, some], ~seen[:, some]
+    np.copyto(masked, high, where=hidden)
+    least = _chosen(scores, scores.argmin(axis=2))
     np.copyto(masked, low, where=hidden)
-    best = scores.max(axis=2, keepdims=True)
-    np.copyto(masked, best, where=hidden)
-    least = scores.min(axis=2)
-    np.copyto(masked, low, where=hidden)
+    first = scores.argmax(axis=2)
+    best = _chosen(scores, first)[:, :, None]
     top = np.equal(scores, best)
     tied = np.count_nonzero(top) > best.size
     maxima = np.count_nonzero(top, axis=2) if tied else np.ones(best.shape[:2], dtype=np.int64)
-    winners = top.shape[2] - 1 - top[:, :, ::-1].argmax(axis=2) if tied and sight.last else top.argmax(axis=2)
+    winners = top.shape[2] - 1 - top[:, :, ::-1].argmax(axis=2) if tied and sight.last else first
     if sight.average and tied:
         totals: dict[str, Integers] = {
             out: np.where(top, whole[:, None], 0).sum(axis=2) for out, whole in values.items()
@@ -410,10 +417,18 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
     else:
         totals = _taken(values, winners)
     np.copyto(scores, low, where=top)
-    runner_up = scores.max(axis=2)
+    runner_up = _chosen(scores, scores.argmax(axis=2))
     kind = object if scores.dtype == object else np.int64
     most = best[:, :, 0].astype(kind, copy=False)  # differences need more bits than scores
     return AttendedRows(np.where(runner_up == low, -1, most - runner_up), maxima, most - least, winners, totals)
+
+
+def _chosen(scores: Integers, places: NDArray[np.int64]) -> Integers:
+    """Return one score of each row, (words or 1, queries). (numpy finds the index of an extreme several times as fast
+    as the extreme.)"""
+    rows = scores.reshape(-1, scores.shape[2])
+    found: Integers = rows[np.arange(len(rows)), places.ravel()].reshape(places.shape)
+    return found
 
 
 # ---- few different keys ----
@@ -462,7 +477,7 @@ def few_keys(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | No
     low, parts = -scores.bound - 1, list[Integers]()
     for place in found.first:
         products = [query * key[0, place] for query, key in zip(scores.queries, scores.keys, strict=True)]
-        parts.append(reduce(np.add, products, np.zeros((1, len(scores.units)), dtype=np.int64)))
+        parts.append(reduce(np.add, products) if products else np.zeros((1, len(scores.units)), dtype=np.int64))
     masked = [np.where(count > 0, part, low) for count, part in zip(found.counts, parts, strict=True)]
     best = reduce(np.maximum, masked)
     tops = [part == best for part in masked]

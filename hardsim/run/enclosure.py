@@ -66,6 +66,19 @@ def outward(radius: Floats) -> Floats:
     return grown
 
 
+def most(values: Floats) -> Floats:
+    """Return the largest number of each row, NaN if it has one. It is taken by its index, which numpy finds several
+    times as fast as the number."""
+    found: Floats = values[np.arange(len(values)), values.argmax(axis=1)]
+    return found
+
+
+def least(values: Floats) -> Floats:
+    """Return the least number of each row, as `most` the largest."""
+    found: Floats = values[np.arange(len(values)), values.argmin(axis=1)]
+    return found
+
+
 def gamma(k: int) -> float:
     """Return a float that is at least k u / (1 - k u), for k < 2^22."""
     return k * U * GROW
@@ -323,17 +336,19 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     fits = places <= FINEST and size << places < LARGEST_EXACT
     exact = base.rad is None and all(block.rad is None for _, block in terms)
     factors = [rounded(value) for value, _ in terms]
-    mid = base.mid
+    mid, products = base.mid, list[Floats]()
     for (factor, _), (_, block) in zip(factors, terms, strict=True):
-        mid = mid + (block.mid if factor == 1 else -block.mid if factor == -1 else factor * block.mid)
+        products.append(block.mid if abs(factor) == 1 else factor * block.mid)
+        mid = mid - products[-1] if factor == -1 else mid + products[-1]
     if exact and fits:
         return Block(mid, None, places, size)
     rad, share = base.rad, gamma(len(terms) + 3)
     total = np.abs(base.mid)
-    for (factor, off), (_, block) in zip(factors, terms, strict=True):
-        # `off` is in units of the share; infinity times 0 gives NaN, which decides nothing.
-        weight = abs(factor) + off / share
-        total = total + (np.abs(block.mid) if weight == 1 else weight * np.abs(block.mid))
+    for (factor, off), (_, block), product in zip(factors, terms, products, strict=True):
+        if off:
+            # `off` is in units of the share; infinity times 0 gives NaN, which decides nothing.
+            product = (abs(factor) + off / share) * np.abs(block.mid)
+        total = total + (product if off or (block.boolean and factor > 0) else np.abs(product))
         if block.rad is not None:
             part = (abs(factor) * (1 + 4 * U) + off) * block.rad
             rad = part if rad is None else rad + part

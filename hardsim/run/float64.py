@@ -25,6 +25,8 @@ from hardsim.errors import InvariantError
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import Entering, HiddenUnit, Schedule, Terms, Transformer
 from hardsim.run.enclosure import (
+    ETA,
+    GROW,
     Block,
     Booleans,
     Code,
@@ -40,14 +42,16 @@ from hardsim.run.enclosure import (
     combine,
     fixed,
     known,
+    least,
     outward,
     rounded,
 )
 from hardsim.run.float_attention import HeadPass, Tables
-from hardsim.run.float_rows import NO_ROWS, Views, exact_sum, mark_lone, mean, take
+from hardsim.run.float_rows import NO_ROWS, Views, exact_sum, mark_lone, mean, stacked, take
 from hardsim.run.float_trust import distrust
+from hardsim.run.forward import HALF
 from hardsim.run.prefixes import Fork, Joined, Kept, Suffix, causal, fork
-from hardsim.run.unrounded import extend
+from hardsim.run.unrounded import QUARTER, extend
 
 BATCH = 2**16
 """The greatest number of symbols in a batch: half a megabyte for each array that depends on the word."""
@@ -299,6 +303,8 @@ class Stage:
         self.at, self.soft, self.continued, self.unrounds, self.margins = at, soft, continued, unrounded, margins
         self.words, self.decided = len(symbols), np.ones(len(symbols), dtype=np.bool_)
         self.margin: Bounds | None = None
+        self._inside: Bounds | None = None
+        """Bounds of twice the least margin at each position, (words or 1, n), until the end of the run."""
         self.start, self.rows = 0, NO_ROWS
         self.before: Stage | None = None
         if where is not None:
@@ -328,6 +334,10 @@ class Stage:
             if layers:
                 self.layers.append((attended, list(self.columns)))
         self.at.warm |= self.whole
+        if self._inside is not None:
+            low, high = (least(one) / 2 for one in self._inside)
+            old = self.margin
+            self.margin = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
         return self
 
     # ---- forms ----
@@ -433,10 +443,11 @@ class Stage:
             self._form((number, index, "unit", 0), unit.form, unit.bias) for index, unit in enumerate(layer.units)
         ]
         if self.unrounds:
+            rounding = [index for index, unit in enumerate(layer.units) if model.rounds(unit)]
             extend(
                 model,
                 layer,
-                lambda index: self._read(inputs[index]),
+                self._levels({index: inputs[index] for index in rounding}).__getitem__,
                 self.unrounded,
                 lambda index: self._read(self.columns[index]),
                 affine,
@@ -517,16 +528,31 @@ class Stage:
         size = max(value.size, cap.size)
         return between(bottom, top, max(value.places, cap.places), size)
 
+    def _levels(self, inputs: Mapping[int, Block]) -> dict[int, Bounds]:
+        """Return bounds of x/2 + 1/4 for these inputs x at the reading position, by the number of the unit."""
+        found: dict[int, Bounds] = {}
+        blocks = {index: self._at_reading(block) for index, block in inputs.items()}
+        # The ends of all inputs are computed together; where an input has no radius, a radius of 0 is exact.
+        for partly in (True, False):
+            some = {index: block for index, block in blocks.items() if (block.rad is None or block.partly) is partly}
+            if some:
+                mid, rad = stacked([*some.values()])
+                ends = Block(mid[:, :, 0], rad[:, :, 0], partly=partly)
+                low, high = affine((ends.lower, ends.upper), HALF, QUARTER)
+                found |= {index: (low[:, place], high[:, place]) for place, index in enumerate(some)}
+        return found
+
     def _note_margin(self, z: Block) -> None:
-        """Lower each word's margin to the least max(-z, z - 1)/2 of this unit's inputs."""
+        """Lower twice the margins to the least max(-z, z - 1) of this unit's inputs. (Halves are exact.)"""
         middle, size = np.maximum(-z.mid, z.mid - 1), np.abs(z.mid)
-        middle /= 2
         size += 1
-        size *= 2 * U
-        radius = outward(size if z.rad is None else z.rad / 2 + size)
-        low, high = np.minimum.reduce(middle - radius, axis=1), np.minimum.reduce(middle + radius, axis=1)
-        old = self.margin
-        self.margin = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
+        size *= 4 * U
+        radius = size if z.rad is None else np.add(size, z.rad)
+        radius *= GROW
+        radius += 2 * ETA
+        low, high = middle - radius, middle + radius
+        old = self._inside
+        self._inside = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
 
     # ---- the output ----
 

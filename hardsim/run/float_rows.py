@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,12 +46,16 @@ from hardsim.run.enclosure import (
     gamma,
     growth,
     known,
+    least,
+    most,
     outward,
 )
 
 LEAST_SUM = 2.0**-900
 """Sums of weights below this are computed again, with a reference for each row."""
 UNDERFLOW = 2.0**-100
+STAIRS = 512
+"""The greatest length at which running conjunctions are rows of a table that is kept."""
 CHUNK = 2**17
 """Number of logits computed at a time: one megabyte for each array of them."""
 AT_ONCE = 64
@@ -132,9 +137,21 @@ def _running(operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = operation.accumulate(values, axis=-1)
         return found
     deciding = values if operation is np.logical_or else ~values
-    first = np.where(deciding.any(axis=-1), deciding.argmax(axis=-1), values.shape[-1])
-    after: Booleans = np.arange(values.shape[-1]) >= first[..., None]
+    n = values.shape[-1]
+    rows = deciding.reshape(-1, n)
+    first = rows.argmax(axis=1)
+    first[~rows[np.arange(len(rows)), first]] = n
+    after: Booleans = (_stairs(n).take(first, axis=0) if n <= STAIRS else np.arange(n) >= first[:, None]).reshape(
+        values.shape
+    )
     return after if operation is np.logical_or else ~after
+
+
+@lru_cache(8)
+def _stairs(n: int) -> Booleans:
+    """Return rows of n Booleans, of which row k is True from index k on, (n + 1, n)."""
+    stairs: Booleans = np.arange(n) >= np.arange(n + 1)[:, None]
+    return stairs
 
 
 def take(array: NDArray[Number], words: Integers) -> NDArray[Number]:
@@ -280,10 +297,10 @@ class Ends:
     @staticmethod
     def of(value: Block) -> Ends:
         """Return the ends of a column's values."""
-        rad = None if value.rad is None else value.rad.max(axis=1, keepdims=True)
+        rad = None if value.rad is None else most(value.rad)[:, None]
         if value.boolean:
             return Ends(np.zeros((1, 1)), np.ones((1, 1)), rad, rad is None)
-        return Ends(value.mid.min(axis=1, keepdims=True), value.mid.max(axis=1, keepdims=True), rad)
+        return Ends(least(value.mid)[:, None], most(value.mid)[:, None], rad)
 
     def joined(self, other: Ends) -> Ends:
         """Return the ends of these and the other values together, for a column that continues the other's."""
@@ -334,7 +351,7 @@ def quotient(
     largest = np.maximum(-low, high)
     share = error * (1 + error) / np.maximum(1 - error, U)
     if spread is None:
-        around = np.minimum(mid - low, high - mid)
+        around = np.minimum(mid if reach.boolean else mid - low, high - mid)
         np.abs(around, out=around)
         around *= 2 * share
     else:
@@ -351,7 +368,7 @@ def quotient(
         sure = (error < 1) & (around <= np.maximum(mid - low, high - mid))  # false where something is not known
         mid, around = np.where(sure, mid, middle), np.where(sure, around, half)
         more = more if rad is None or reach.rad is None else np.where(sure, more, reach.rad)
-    return Block(mid, outward(around + more))
+    return Block(mid, outward(around if reach.rad is None and rad is None else around + more))
 
 
 @dataclass(frozen=True, slots=True)

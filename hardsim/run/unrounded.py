@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 from hardsim.network.numbers import Rational
@@ -34,17 +35,21 @@ def unrounded_output(forward: Forward[Any], trace: Trace[Any]) -> Value | None:
     def affine(value: Value, factor: Rational, shift: Rational) -> Value:
         return lift(arithmetic, value) * number(factor) + number(shift)
 
+    def level_of(inputs: Sequence[Value], number: int) -> Value:
+        return affine(inputs[number], HALF, QUARTER)
+
     levels: dict[int, Value] = {}
     for layer, inputs in zip(forward.model.layers, trace.inputs, strict=True):
         last = {index: column.values[-1] for index, column in enumerate(trace.columns)}
-        extend(forward.model, layer.ffn, inputs.__getitem__, levels, last.__getitem__, affine, arithmetic.ranked)
+        level_in = partial(level_of, inputs)
+        extend(forward.model, layer.ffn, level_in, levels, last.__getitem__, affine, arithmetic.ranked)
     return levels.get(forward.model.output)
 
 
 def extend(
     model: Transformer,
     layer: FeedForward,
-    entering: Callable[[int], L],
+    level_in: Callable[[int], L],
     levels: dict[int, L],
     read: Callable[[int], L],
     affine: Callable[[L, Rational, Rational], L],
@@ -53,7 +58,7 @@ def extend(
     """Add the unrounded values of the coordinates that a layer writes to `levels`, by coordinate.
 
     Args:
-        entering: returns the input of a unit of the layer at the last position, by the unit's number.
+        level_in: returns x/2 + 1/4 for the input x of a unit of the layer at the last position, by the unit's number.
         read: returns the value of any other coordinate there.
         affine: returns factor x + shift for a value, a factor and a shift.
         ranked: returns the k-th largest of some values (1: the largest).
@@ -66,7 +71,7 @@ def extend(
     def level_of(number: int, unit: HiddenUnit) -> L | None:
         """Return the unrounded value of one unit; None if the unit depends only on exact Booleans."""
         if model.rounds(unit):
-            level = affine(entering(number), HALF, QUARTER)
+            level = level_in(number)
             literals = [affine(level_at(index), weight, unit.cap_bias) for index, weight in unit.cap]
             return ranked([level, *literals], 2) if len(literals) == 1 else level
         gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)

@@ -66,6 +66,19 @@ def test_turns() -> None:
     assert log == ["a", "b", "a", "a"]
 
 
+def test_turns_of_warm_functions() -> None:
+    log: list[str] = []
+    clock = iter([0.0, 1.0, 2.0, 2.5, 10.0, 19.0, 20.0, 20.25])  # a takes 1 and 9 seconds, b 0.5 and 0.25
+
+    def timed() -> float:
+        log.append("clock")
+        return next(clock)
+
+    runs = {"a": lambda: log.append("a"), "b": lambda: log.append("b")}
+    assert turns(runs, [2, 2], timed, warm=True)[0] == {"a": 1.0, "b": 0.25}
+    assert log == 2 * ["a", "clock", "a", "clock", "b", "clock", "b", "clock"]
+
+
 # ---- commands ----
 
 

@@ -20,6 +20,8 @@ from hardsim.run.enclosure import (
     floats,
     gamma,
     growth,
+    least,
+    most,
     outward,
     quotients,
     rounded,
@@ -190,6 +192,31 @@ def test_what_alone_is_seen_is_read_exactly(views: Views, values: list[int]) -> 
             exact = len({values[j] for j in seen}) == 1 and (block.rad is None or 2 not in seen)
             assert (float(found.radius[0, i]) == 0) is exact
             assert not exact or found.mid[0, i] == values[seen[0]]
+
+
+@pytest.mark.parametrize("longest", [0, N])
+@pytest.mark.parametrize("views", VIEWS, ids=str)
+@given(data=st.data())
+def test_running_conjunctions_with_and_without_a_table(views: Views, longest: int, data: st.DataObject) -> None:
+    row = st.lists(st.booleans(), min_size=N, max_size=N)
+    held = np.array(data.draw(st.lists(row, min_size=6, max_size=6))).reshape(2, 3, N)
+    for operation in (np.logical_and, np.logical_or):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("hardsim.run.float_rows.STAIRS", longest)
+            found = views.over(operation, held)
+        for i in range(N):
+            assert (found[..., i] == operation.reduce(held[..., seen_by(views, i)], axis=-1)).all()
+
+
+NUMBERS = st.floats(allow_subnormal=False)
+
+
+@given(st.lists(st.lists(NUMBERS, min_size=N, max_size=N), min_size=1, max_size=4))
+def test_extremes_of_rows(rows: list[list[float]]) -> None:
+    values = np.array(rows)
+    for found, extreme in ((most(values), max), (least(values), min)):
+        expected = [np.nan if any(map(np.isnan, row)) else extreme(row) for row in rows]
+        assert np.array_equal(found, np.array(expected), equal_nan=True)
 
 
 @given(st.floats(0, 0.999))
