@@ -45,8 +45,9 @@ DEEP = {
     ),
     # an even number of signs, and the comparison
     "signs": ("-" * (N - 2) + "pos = 2", [False, True, False, False, False]),
-    # number of positions so far with a number of ... of at least 1 a: true from the first a on
-    "counts": ("#L[" * (N // 2) + "a" + "] > 1" * (N // 2), [True] * 5),
+    # fewer than 2 of a: at the first three positions; fewer than 2 of these: at the first; of these: everywhere; of
+    # these: at the first; and so on, in turn: at the first after an even number of counts
+    "counts": ("#L[" * (N // 2) + "a" + "] < 2" * (N // 2), [True, False, False, False, False]),
     # there are 5 positions, which is 1 modulo 2, so the next predicate counts all 5 of them
     "predicates of counts": ("MOD(2, 1, #[" * (N // 2) + "true" + "])" * (N // 2), [True] * 5),
     "bounded": ("F[0,2] " * N + "a", [True, True, True, True, False]),
