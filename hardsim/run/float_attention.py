@@ -48,7 +48,7 @@ from hardsim.run.enclosure import (
     outward,
     rounded_row,
 )
-from hardsim.run.float_lookup import Lookup
+from hardsim.run.float_lookup import Lookup, Met
 from hardsim.run.float_rows import (
     DEEPEST,
     LEAST_SUM,
@@ -79,8 +79,10 @@ ONE_BLOCK = 256
 BLOCK_CELLS = 2**19
 """The greatest number of entries in a block of a table at greater lengths: four megabytes."""
 DIRECT = 2**19
-"""The greatest number of pairs of position and code for which a look-up keeps the values: 8 megabytes for each
+"""The greatest number of pairs of position and code for which a look-up keeps room for all: 8 megabytes for each
 value."""
+MOST_MET = 2**19
+"""The number of pairs met, of a greater number of pairs, beyond which their values are no longer kept."""
 
 Operands = tuple[list[Block], list[Block], list[Block]]
 """Query factors, key factors and values."""
@@ -235,8 +237,17 @@ class Tables:
         """Coordinates that keep their values in all layers."""
         self.queries: dict[Terms, Exact] = {}
         """Forms of such coordinates, divided by tau, by form."""
+        self._met: dict[Hashable, Met] = {}
         self.of_forms: dict[Hashable, ExpTable] = {}
         """Tables of forms of such coordinates, by mask and forms."""
+
+    def met_pairs(self, kinds: Hashable) -> Met:
+        """Return the numbers of the pairs of position and code of these names and sizes; new ones if more than MOST_MET
+        pairs have been met, whose values take too much memory."""
+        found = self._met.get(kinds)
+        if found is None or found.count > MOST_MET:
+            found = self._met[kinds] = Met()
+        return found
 
     def keeps(self, form: Terms) -> bool:
         """Return True if a form has the same values in all layers."""
@@ -254,6 +265,25 @@ class Tables:
                 known.keep()
                 self.kept += size
         return known
+
+
+class _KeptValues:
+    """The values of one head at pairs of position and code: which are `known`, (pairs,), and their midpoints and radii,
+    (values, pairs). Pairs have the numbers of `met`, or (None) their own."""
+
+    def __init__(self, met: Met | None, values: int) -> None:
+        self.met = met
+        self.known = np.zeros(0, dtype=np.bool_)
+        self.mid, self.rad = np.zeros((values, 0)), np.zeros((values, 0))
+
+    def reserve(self, pairs: int) -> None:
+        """Make room for the values of so many pairs."""
+        size = len(self.known)
+        if pairs > size:
+            more = pairs if self.met is None else max(pairs, 2 * size)
+            self.known = np.concatenate([self.known, np.zeros(more - size, dtype=np.bool_)])
+            room = np.zeros((len(self.mid), more - size))
+            self.mid, self.rad = (np.concatenate([part, room], axis=1) for part in (self.mid, self.rad))
 
 
 @dataclass
@@ -279,9 +309,8 @@ class HeadPass:
     """The query forms times `sharpness` (1/tau)."""
     _static: Lookup | None = None
     """The keys and values, if they are the same for every word."""
-    _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
-    """By the codes' names and sizes: which pairs of position and code have been looked up, and their values and
-    radii, (values, pairs)."""
+    _found: dict[Hashable, _KeptValues] = field(default_factory=dict)
+    """By the codes' names and sizes, the values of the pairs of position and code that have been looked up."""
     _bases: dict[tuple[int, int, int, int], Block] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -315,8 +344,9 @@ class HeadPass:
     def _look_up(self, blocks: Sequence[Block], codes: Sequence[Code], start: int) -> list[Block]:
         """Return the values of every query from position `start` on.
 
-        `codes` determine the query, and so the values, together with its position. If there are few pairs of position
-        and code, their values are kept; otherwise the pairs of one batch are computed once each.
+        `codes` determine the query, and so the values, together with its position. The values of every such pair that
+        words have are computed once, and kept: by the number of the pair or, where there are many pairs, of which words
+        have few, in the order in which the pairs are first met.
         """
         assert self._static is not None
         size, width = prod(code.kinds for code in codes), blocks[0].mid.shape[1]
@@ -325,23 +355,21 @@ class HeadPass:
         for code in codes:
             places = places * code.kinds + code.numbers.astype(np.int64)
         places = places + size * np.arange(start, start + width)
-        pairs = self.n * size
-        if pairs > DIRECT:
-            fresh, first, where = np.unique(places, return_index=True, return_inverse=True)
-            places = where.reshape(places.shape)
-            mid, rad = self._values(fresh // size, *np.divmod(first, width), self.factors(0, blocks, start))
-        else:
-            kinds, shape = tuple((code.name, code.kinds) for code in codes), (len(self._static.values), pairs)
-            if kinds not in self._found:
-                self._found[kinds] = np.zeros(pairs, dtype=np.bool_), np.zeros(shape), np.zeros(shape)
-            known, mid, rad = self._found[kinds]
-            missing = np.flatnonzero(~known[places])
-            if len(missing):
-                fresh, first = np.unique(places.ravel()[missing], return_index=True)
-                spots = np.divmod(missing[first], width)
-                mid[:, fresh], rad[:, fresh] = self._values(fresh // size, *spots, self.factors(0, blocks, start))
-                known[fresh] = True
-        return [Block(*pair, codes=tuple(codes)) for pair in zip(mid[:, places], rad[:, places], strict=True)]
+        kinds = tuple((code.name, code.kinds) for code in codes)
+        met = self.tables.met_pairs(kinds) if self.n * size > DIRECT else None
+        slots = places if met is None else met.numbers(places)
+        kept = self._found.get(kinds)
+        if kept is None or kept.met is not met:
+            kept = self._found[kinds] = _KeptValues(met, len(self._static.values))
+        kept.reserve(self.n * size if met is None else met.count)
+        missing = np.flatnonzero(~kept.known[slots])
+        if len(missing):
+            fresh, first = np.unique(places.ravel()[missing], return_index=True)
+            spots, new = np.divmod(missing[first], width), slots.ravel()[missing[first]]
+            found = self._values(fresh // size, *spots, self.factors(0, blocks, start))
+            kept.mid[:, new], kept.rad[:, new] = found
+            kept.known[new] = True
+        return [Block(*pair, codes=tuple(codes)) for pair in zip(kept.mid[:, slots], kept.rad[:, slots], strict=True)]
 
     def _values(
         self, rows: Integers, words: Integers, columns: Integers, factors: Sequence[Block]

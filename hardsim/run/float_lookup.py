@@ -39,6 +39,35 @@ FEW = 4
 """Keys are few if the different ones (with their values) are at least this many times fewer than the positions."""
 WINDOW = 16
 """The number of keys in a window."""
+BEYOND = np.iinfo(np.int64).max
+"""An integer above all that have numbers."""
+
+
+class Met:
+    """Numbers, from 0 on, for the integers that batches have: few of very many. Greater ones than BEYOND - 1 have none.
+    An integer keeps its number."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._sorted, self._numbers = np.array([BEYOND]), np.array([-1])
+        self._last = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    def numbers(self, integers: Integers) -> Integers:
+        """Return the numbers of some integers; new ones get the next numbers."""
+        # Heads of a layer ask for the same integers one after the other.
+        if not np.array_equal(integers, self._last[0]):
+            places = self._sorted.searchsorted(integers)
+            new = integers[self._sorted[places] != integers]
+            if len(new):
+                fresh = np.unique(new)
+                every = np.concatenate([fresh, self._sorted])
+                numbers = np.concatenate([np.arange(self.count, self.count + len(fresh)), self._numbers])
+                order = every.argsort(kind="stable")
+                self._sorted, self._numbers = every[order], numbers[order]
+                self.count += len(fresh)
+                places = self._sorted.searchsorted(integers)
+            self._last = integers, self._numbers[places]
+        return self._last[1]
 
 
 class Lookup:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hardsim.network.integers import Exact
 from hardsim.run import float_lookup
 from hardsim.run.enclosure import Block, fixed, rounded_row
-from hardsim.run.float_lookup import WINDOW, Lookup
+from hardsim.run.float_lookup import BEYOND, WINDOW, Lookup, Met
 from hardsim.run.float_rows import Views, softmax_rows
 from tests.support.model import Mask
 
@@ -149,3 +149,17 @@ def test_equal_keys_count_as_often_as_they_occur(ways: list[int]) -> None:
 def test_equal_keys_with_different_values_count_by_themselves() -> None:
     (found,) = read(lookup([SIGNS], [WAVE], Fraction(1)), [[Fraction(2)]])
     assert holds(found, 0, true_mean([Fraction(2)], [SIGNS], WAVE, Fraction(1)))
+
+
+# ---- numbers for what is met ----
+
+
+@given(st.lists(st.lists(st.integers(0, 12) | st.just(BEYOND - 1), min_size=1, max_size=8), min_size=1, max_size=5))
+def test_integers_keep_the_numbers_that_they_get(batches: list[list[int]]) -> None:
+    met, known = Met(), dict[int, int]()
+    for batch in batches:
+        found = met.numbers(np.array([batch]))
+        assert found.shape == (1, len(batch))
+        for integer, number in zip(batch, found[0].tolist(), strict=True):
+            assert known.setdefault(integer, number) == number
+        assert sorted(known.values()) == list(range(met.count)) == list(range(len(known)))

@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.run import float_attention, float_rows
-from hardsim.run.enclosure import Block, bits, floats
+from hardsim.run.enclosure import Block, Integers, bits, floats
 from hardsim.run.float64 import BatchTrace, FloatForward
-from hardsim.run.float_attention import ExpTable, Tables
+from hardsim.run.float_attention import ExpTable, HeadPass, Tables
 from hardsim.run.float_rows import Views, softmax_rows
 from tests.run.shipped import network_of
 from tests.support.check import Subject
@@ -130,6 +131,20 @@ def test_look_ups_that_are_kept_and_that_are_not_agree(text: str, monkeypatch: p
     ((trace, _),) = forward.passes(words)
     assert_same(direct, trace)
     assert (half[0][0].accepted == trace.accepted[:4]).all()
+    # What is kept is computed once; where room is short, it is computed again.
+    looked_up, values = list[int](), HeadPass._values
+
+    def counted(self: HeadPass, rows: Integers, *args: Any) -> Any:
+        looked_up.append(len(rows))
+        return values(self, rows, *args)
+
+    monkeypatch.setattr(HeadPass, "_values", counted)
+    for room in (float_attention.MOST_MET, 0):
+        monkeypatch.setattr(float_attention, "MOST_MET", room)
+        looked_up.clear()
+        ((again, _),) = forward.passes(words)
+        assert bool(looked_up) is (room == 0)
+        assert_same(trace, again)
 
 
 @pytest.mark.parametrize(("text", "n"), [("(a S b) & Y a & O b", 1200), ("ODD(#[a])", 1200)])
