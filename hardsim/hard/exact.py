@@ -86,13 +86,17 @@ def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
 
 
 class ExactModel:
-    """A program prepared to run. The position encoding of the last length is kept."""
+    """A program prepared to run. What is the same for every word of a length is kept until the length or the number of
+    words changes."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._symbols = Numbering((*program.alphabet, BOS) if program.bos else program.alphabet)
-        self._length = 0
-        self._encoded: list[tuple[str, Exact]] = []
+        self._steady = _steady(program)
+        self._shape = 0, 0
+        self._encoded: Columns = {}
+        self._forms: dict[tuple[int, str, int, int], Exact] = {}
+        """Forms of steady coordinates, by layer, head, number of the pair in its score, and side."""
 
     def run(self, words: Sequence[Word]) -> HardTrace:
         """Run the program on words of one length."""
@@ -100,9 +104,9 @@ class ExactModel:
         columns = self._input(words, n)
         trace = HardTrace(n, dict(columns), [])
         rational = True
-        for layer in self.program.layers:
+        for number, layer in enumerate(self.program.layers):
             self._require(rational)
-            found = self._attention(layer, columns)
+            found = self._attention(number, layer, columns)
             if layer.norm_1 is not None:
                 found.attended, rational = self._normalized(found.attended, layer.norm_1)
                 self._require(rational or _homogeneous(layer))
@@ -182,24 +186,29 @@ class ExactModel:
     def _input(self, words: Sequence[Word], n: int) -> Columns:
         """Return embedding plus position encoding. The constant 1 is included even if the program has no such
         coordinate."""
-        positions = range(self.program.first, n + 1)
-        if n != self._length:
-            self._length, self._encoded = n, encoded(self.program, n)
         symbols = self._symbols.rows(words)
         if self.program.bos:
             start = np.full((len(words), 1), self._symbols[BOS], dtype=np.int64)
             symbols = np.concatenate([start, symbols], axis=1)
-        parts: dict[str, list[tuple[Exact, Rational]]] = {ONE: [(Exact.row([1] * len(positions), 1), 1)]}
+        if symbols.shape != self._shape:
+            self._prepare(n, symbols.shape)
+        columns = dict(self._encoded)
+        parts: dict[str, list[tuple[Exact, Rational]]] = {}
         for letter in self.program.letters:
             held = holds_at(letter.symbols, self._symbols.alphabet, symbols)
-            parts.setdefault(letter.name, []).append((Exact(held, 1, 1), letter.value))
-        for name, row in self._encoded:
-            parts.setdefault(name, []).append((row, 1))
-        found = {name: combination(some, 0, symbols.shape) for name, some in parts.items()}
-        nothing = combination([], 0, symbols.shape)
-        return {name: found.get(name, nothing) for name in (ONE, *self.program.coordinates)}
+            parts.setdefault(letter.name, [(columns[letter.name], 1)]).append((Exact(held, 1, 1), letter.value))
+        return columns | {name: combination(some, 0, symbols.shape) for name, some in parts.items()}
 
-    def _attention(self, layer: ProgramLayer, columns: Columns) -> LayerTrace:
+    def _prepare(self, n: int, shape: tuple[int, int]) -> None:
+        """Keep the part of the input that is the same for every word, by coordinate."""
+        rows = [(ONE, Exact.row([1] * shape[1], 1)), *encoded(self.program, n)]
+        parts = {name: [(row, 1) for other, row in rows if other == name] for name in (ONE, *self.program.coordinates)}
+        nothing = combination([], 0, shape)
+        self._encoded = {name: combination(some, 0, shape) if some else nothing for name, some in parts.items()}
+        self._forms = {}
+        self._shape = shape  # set last: an encoding may be refused, and then the next run must prepare again
+
+    def _attention(self, number: int, layer: ProgramLayer, columns: Columns) -> LayerTrace:
         found = LayerTrace(dict(columns), {})
         words, positions = columns[ONE].whole.shape
         written: dict[str, list[tuple[Exact, Rational]]] = {}
@@ -208,13 +217,29 @@ class ExactModel:
             if head.uniform:
                 results = {out: uniform(head.mask, value, self.program.bos) for out, value in values.items()}
             else:
-                pairs = [(_form(query, columns), _form(key, columns)) for query, key in head.score]
+                pairs = [
+                    (
+                        self._formed((number, head.name, k, 0), query, columns),
+                        self._formed((number, head.name, k, 1), key, columns),
+                    )
+                    for k, (query, key) in enumerate(head.score)
+                ]
                 found.rows[head.name], results = hardmax(head, pairs, values, (words, positions), self.program.bos)
             found.values[head.name], found.results[head.name] = values, results
             for out, result in results.items():
                 written.setdefault(out, []).append((result, 1))
         for out, parts in written.items():
             found.attended[out] = combination([(columns[out], 1), *parts], 0, (words, positions))
+        return found
+
+    def _formed(self, place: tuple[int, str, int, int], form: Affine, columns: Columns) -> Exact:
+        """Return a form that a head of a layer reads; `place` is the key under which it is kept, if it is the same for
+        every word."""
+        found = self._forms.get(place)
+        if found is None:
+            found = _form(form, columns)
+            if self._steady[place[0]].issuperset(name for name, _ in form.terms):
+                self._forms[place] = found
         return found
 
     def _feed_forward(self, layer: ProgramLayer, found: LayerTrace) -> Columns:
@@ -234,6 +259,17 @@ class ExactModel:
             terms = [(columns[out], 1), *parts.get(out, [])]
             columns[out] = combination(terms, biases.get(out, 0), (words, positions))
         return columns
+
+
+def _steady(program: Program) -> list[frozenset[str]]:
+    """Return for each layer the coordinates that enter it as the input has them, the same for every word of a
+    length."""
+    steady = {ONE, *program.coordinates} - {letter.name for letter in program.letters}
+    found = []
+    for layer in program.layers:
+        found.append(frozenset(steady))
+        steady -= steady if layer.norm_1 is not None or layer.norm_2 is not None else set(layer.written)
+    return found
 
 
 def _homogeneous(layer: ProgramLayer) -> bool:

@@ -12,14 +12,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.network.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
+from hardsim.network.integers import (
+    LARGEST_COLUMN,
+    SAFE,
+    Exact,
+    Integers,
+    distinct,
+    largest,
+    quotient,
+    ratio_of,
+    widened,
+)
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Head, Weighting
 
@@ -64,14 +74,44 @@ class Rows:
     winners: NDArray[np.int64]
     differ: NDArray[np.int8]
 
+    @cached_property
+    def least_gaps(self) -> list[int]:
+        """The least gap of each query over the words, in units of its row; -1 if no row has two different scores."""
+        gap = self.gap if self.gap.strides[0] else self.gap[:1]
+        if gap.dtype == np.int64:
+            least = gap.view(np.uint64).min(axis=0).view(np.int64)  # without a sign, -1 is the greatest number
+        else:
+            none = largest(gap) + 1
+            least = np.where(gap >= 0, gap, none).min(axis=0)
+            least = np.where(least == none, -1, least)
+        found: list[int] = least.tolist()
+        return found
+
+    @cached_property
+    def closest(self) -> int | None:
+        """The index of the query with the least gap of all rows, the first of several; None if no row has two different
+        scores."""
+        queries = [query for query, gap in enumerate(self.least_gaps) if gap >= 0]
+        if not queries:
+            return None
+        gaps, units = [-self.least_gaps[query] for query in queries], [self.units[query] for query in queries]
+        return queries[first_largest(gaps, units)]
+
     def least(self) -> Fraction | None:
         """Return the least gap of all rows, None if no row has two different scores."""
-        none = largest(self.gap) + 1
-        least, over = none, 1
-        for unit, gap in zip(self.units, np.where(self.gap >= 0, self.gap, none).min(axis=0).tolist(), strict=True):
-            if gap < none and (least == none or gap * over < least * unit):
-                least, over = gap, unit
-        return None if least == none else Fraction(least, over)
+        query = self.closest
+        return None if query is None else ratio_of(self.least_gaps[query], self.units[query])
+
+
+def first_largest(numbers: Sequence[int], units: Sequence[int]) -> int:
+    """Return the index of the first of the largest quotients of integers, whose units are positive."""
+    if units.count(units[0]) == len(units):
+        return numbers.index(max(numbers))
+    best = 0
+    for place, (number, unit) in enumerate(zip(numbers, units, strict=True)):
+        if number * units[best] > numbers[best] * unit:
+            best = place
+    return best
 
 
 def visible(
@@ -184,7 +224,26 @@ def _emptied(column: Exact, mask: Mask) -> Exact:
 
 
 def _found(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
-    """Return the rows, by the cheapest method that applies."""
+    """Return the rows, by the cheapest method that applies. Rows of scores that all words share are kept."""
+    if all(len(part) == 1 and part.dtype == np.int64 for part in (*scores.queries, *scores.keys)):
+        queries, keys = (tuple(part.tobytes() for part in some) for some in (scores.queries, scores.keys))
+        rows = _known_rows(queries, keys, len(scores.units), scores.bound, sight)
+        if rows is not None:
+            return rows._replace(totals=_taken(values, rows.winners))
+    return _computed(scores, sight, values)
+
+
+@lru_cache(32)
+def _known_rows(
+    queries: tuple[bytes, ...], keys: tuple[bytes, ...], size: int, bound: int, sight: Sight
+) -> AttendedRows | None:
+    """Return rows without the values; None if a head reads more than the winner of some row."""
+    left, right = ([np.frombuffer(part, dtype=np.int64)[None] for part in some] for some in (queries, keys))
+    found = _computed(Scores(left, right, [1] * size, bound), sight, {})
+    return None if sight.average and found.maxima.max() > 1 else found
+
+
+def _computed(scores: Scores, sight: Sight, values: Columns) -> AttendedRows:
     if sight.mask.strict and not sight.bos:
         return dense(scores, sight, values)
     found = few_keys(scores, sight, values) or concave(scores, sight, values) or few_queries(scores, sight, values)
@@ -533,21 +592,29 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> AttendedRows | Non
     lowest = np.broadcast_to(places if sight.mask is Mask.PAST else 0, shape)
     highest = np.broadcast_to(places if sight.mask is Mask.FUTURE else size - 1, shape)
 
-    def at(index: NDArray[np.int64]) -> Integers:
-        found: Integers = a * u[index] + b * v[index]
+    steps = np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])
+
+    def at(index: NDArray[np.int64] | int, keys: tuple[Integers, Integers] = (u, v)) -> Integers:
+        found: Integers = a * keys[0].take(index) + b * keys[1].take(index)
         return found
 
-    low = _summit((a, b), (np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])), lowest, highest)
-    best, nothing = at(low), -scores.bound - 1
-    tied = (low < highest) & (at(np.minimum(low + 1, highest)) == best)
-    last = low + tied
-    before = np.where(low > lowest, at(np.maximum(low - 1, lowest)), nothing)
-    behind = np.where(last < highest, at(np.minimum(last + 1, highest)), nothing)
-    runner_up = np.maximum(before, behind)
-    gap = np.where(runner_up == nothing, -1, best - runner_up)
-    reach = best - np.minimum(at(lowest), at(highest))
+    low, rise, fall = _summit((a, b), steps, lowest, highest)
+    # Where the rise to the next score is 0, that one is as large, and the one after it is smaller.
+    inside = low < highest
+    tied = inside & (rise == 0)
+    last = low
+    if tied.any():
+        last = low + tied
+        rise, inside = at(last, steps), last < highest
+    gap = np.where(inside, -rise, -1)
+    gap = np.where(low > lowest, np.where(inside, np.minimum(gap, fall), fall), gap)
+    ends = (
+        at(0 if sight.mask is not Mask.PAST else lowest),
+        at(size - 1 if sight.mask is not Mask.FUTURE else highest),
+    )
+    reach = at(low) - np.minimum(*ends)
     totals = _taken(values, last if sight.last else low)
-    if sight.average and tied.any():
+    if sight.average and last is not low:
         others = _taken(values, last)
         totals = {out: whole + np.where(tied, others[out], 0) for out, whole in totals.items()}
     return AttendedRows(gap, 1 + tied, reach, last if sight.last else low, totals)
@@ -575,18 +642,22 @@ def _summit(
     steps: tuple[Integers, Integers],
     lowest: NDArray[np.int64],
     highest: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the first index from `lowest` to `highest` from which the scores `a u + b v` of `concave` no longer rise;
-    `factors` are a and b, `steps` the differences of u and v.
+) -> tuple[NDArray[np.int64], Integers, Integers]:
+    """Return the first index from `lowest` to `highest` from which the scores `a u + b v` of `concave` no longer rise,
+    and the rises from there and to there (of an index beyond the keys: any number). `factors` are a and b, `steps` the
+    differences of u and v.
 
     It is guessed in floats, as if the slopes of v against u were equally far apart, which those of squares are. Scores
     rise up to the right index and no further, so two exact comparisons tell if the guess is right; if one is wrong, all
     are found by bisection."""
     (a, b), (du, dv) = factors, steps
 
-    def rises(index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = a * du[index] + b * dv[index] > 0
+    def rise(index: NDArray[np.int64]) -> Integers:
+        found: Integers = a * du.take(index) + b * dv.take(index)
         return found
+
+    def around(index: NDArray[np.int64]) -> tuple[NDArray[np.int64], Integers, Integers]:
+        return index, rise(index), rise(np.maximum(index - 1, 0))
 
     if not any(part.dtype == object for part in (a, b, du, dv)):  # which may be too large for floats
         with np.errstate(all="ignore"):
@@ -594,15 +665,15 @@ def _summit(
             where = (-a.astype(np.float64) / b.astype(np.float64) - first) / (second - first)
             where = np.ceil(np.where(np.isfinite(where), np.clip(where, -1, len(du)), -1) - 1e-9)
         low: NDArray[np.int64] = np.clip(where.astype(np.int64), lowest, highest)
-        right = ((low >= highest) | ~rises(low)) & ((low <= lowest) | rises(np.maximum(low - 1, 0)))
-        if right.all():
-            return low
+        found = around(low)
+        if (((low >= highest) | (found[1] <= 0)) & ((low <= lowest) | (found[2] > 0))).all():
+            return found
     low, high = lowest, highest
     for _ in range(len(du).bit_length()):
         middle = (low + high) >> 1
-        up = (middle < highest) & rises(middle)
+        up = (middle < highest) & (rise(middle) > 0)
         low, high = np.where(up, middle + 1, low), np.where(up, high, middle)
-    return low
+    return around(low)
 
 
 def _bend(u: Integers, v: Integers) -> int | None:

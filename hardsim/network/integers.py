@@ -36,13 +36,39 @@ class Exact:
 
     If the unit does not fit in a machine integer, `whole` holds Python's integers, so that the two can be compared.
     `ratio`, if it is known, gives the same numbers by machine integers: totals in the shape of `whole`, and counts by
-    position by which they are divided.
+    position by which they are divided. Then `whole` may be left out at first: it is computed when it is read.
     """
 
     whole: Integers
     unit: int
     size: int
     ratio: tuple[Integers, Integers] | None = field(default=None, compare=False)
+    _ends: tuple[int, int] | None = field(default=None, compare=False)
+
+    @staticmethod
+    def of_ratio(totals: Integers, counts: Integers, unit: int, size: int) -> Exact:
+        """Make columns `totals / counts` over a unit over which they are integers, of this size. The numerators are
+        computed when they are read."""
+        found = object.__new__(Exact)
+        for name, value in (("unit", unit), ("size", size), ("ratio", (totals, counts)), ("_ends", None)):
+            object.__setattr__(found, name, value)  # the class is frozen
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Compute `whole` where it was left out; Python calls this for attributes that are not there."""
+        if name != "whole" or self.ratio is None:
+            raise AttributeError(name)
+        totals, counts = (part.astype(object) for part in self.ratio)
+        kind = object if max(self.size, self.unit) >= SAFE else np.int64
+        whole = (totals * self.unit // counts).astype(kind, copy=False)
+        object.__setattr__(self, "whole", whole)
+        return whole
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of words, or 1, and that of positions."""
+        shape: tuple[int, ...] = (self.whole if self.ratio is None else self.ratio[0]).shape
+        return shape
 
     def __reduce__(self) -> tuple[type[Exact], tuple[object, ...]]:
         """Pickle the arguments: what dataclasses do for slots takes longer than the numbers of a few words."""
@@ -52,13 +78,14 @@ class Exact:
     def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
         """Make columns from integers over a unit, with their measured size. If the unit is at least `large`, cancel
         the common divisor of all numbers and the unit; columns of zeros then have the unit 1."""
-        size = largest(whole)
+        low, high = extremes(whole)
         if unit >= large and (common := gcd(unit, int(np.gcd.reduce(whole, axis=None)))) > 1:
             # Of zeros the whole unit is cancelled, which need not be a machine integer.
             whole = (whole if common < SAFE else whole.astype(object)) // common
-            unit, size = unit // common, size // common
+            unit, low, high = unit // common, low // common, high // common
+        size = max(high, -low)
         kind = object if max(size, unit) >= SAFE else np.int64
-        return Exact(whole if whole.dtype == kind else whole.astype(kind), unit, size)
+        return Exact(whole if whole.dtype == kind else whole.astype(kind), unit, size, None, (low, high))
 
     @staticmethod
     def row(values: Sequence[Rational], words: int) -> Exact:
@@ -75,7 +102,9 @@ class Exact:
 
     def repeated(self, shape: tuple[int, int]) -> Exact:
         """Return columns of this shape (words, positions) with the present row at every word."""
-        return self if self.whole.shape == shape else Exact(np.broadcast_to(self.whole, shape), self.unit, self.size)
+        if self.shape == shape:
+            return self
+        return Exact(np.broadcast_to(self.whole, shape), self.unit, self.size, None, self._ends)
 
     def at(self, word: int, position: int) -> Fraction:
         """Return the number at a word and a position (both indices from 0)."""
@@ -111,25 +140,59 @@ class Exact:
         """Clip the numbers to [0, 1], or only to at least 0 if `high` is False; with `cap`, return x+ - (x - cap)+,
         where y+ is the greater of y and 0."""
         if cap is None or not high:
-            positive = np.maximum(self.whole, 0)
-            return Exact.of(np.minimum(positive, self.unit) if high else positive, self.unit)
+            whole, unit, (least, most) = self.whole, self.unit, self.ends
+            if unit >= LARGE_UNIT or whole.dtype == object:
+                positive = np.maximum(whole, 0)
+                return Exact.of(np.minimum(positive, unit) if high else positive, unit)
+            whole = whole if least >= 0 else np.maximum(whole, 0)
+            whole = whole if most <= unit or not high else np.minimum(whole, unit)
+            least, most = (min(max(end, 0), unit) if high else max(end, 0) for end in (least, most))
+            return Exact(whole, unit, most, None, (least, most))
         shape = np.broadcast_shapes(self.whole.shape, cap.whole.shape)
         above = combination([(self, 1), (cap, -1)], 0, (shape[0], shape[1]))
         return combination([(self.clip(False), 1), (above.clip(False), -1)], 0, (shape[0], shape[1]))
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest numerator, both 0 if there are no numbers."""
+        if self._ends is None:
+            object.__setattr__(self, "_ends", extremes(self.whole))  # found once; the class is frozen
+        assert self._ends is not None
+        return self._ends
+
+    @property
+    def least(self) -> Fraction:
+        """The least number."""
+        return ratio_of(self.ends[0], self.unit)
+
+    @property
+    def most(self) -> Fraction:
+        """The greatest number."""
+        return ratio_of(self.ends[1], self.unit)
+
+    @property
     def magnitude(self) -> Fraction:
         """An upper bound of the absolute values."""
-        return Fraction(self.size, self.unit)
+        return ratio_of(self.size, self.unit)
+
+
+ratio_of = lru_cache(1 << 14)(Fraction)
+"""Return a quotient of integers. Columns of one length have the same ones again and again."""
+
+
+def extremes(whole: Integers) -> tuple[int, int]:
+    """Return the least and the greatest number in the array, both 0 if it is empty."""
+    if not whole.size:
+        return 0, 0
+    if not whole.strides[0]:
+        whole = whole[:1]  # one row in memory
+    return int(np.minimum.reduce(whole, axis=None)), int(np.maximum.reduce(whole, axis=None))
 
 
 def largest(whole: Integers) -> int:
     """Return the greatest absolute value in the array, 0 if it is empty."""
-    if not whole.size:
-        return 0
-    if not whole.strides[0]:
-        whole = whole[:1]  # one row in memory
-    return max(int(np.maximum.reduce(whole, axis=None)), -int(np.minimum.reduce(whole, axis=None)))
+    low, high = extremes(whole)
+    return max(high, -low)
 
 
 def widened(whole: Integers, bound: int) -> Integers:
@@ -213,16 +276,13 @@ def _common_multiple(counts: tuple[int, ...], most: float) -> int | None:
 
 
 def _ratios(totals: Integers, counts: Integers, over: int, unit: int) -> Exact:
-    """Return `totals / (counts * over)` over the unit `over * unit`, a multiple of all counts, as Python's integers.
-    The facts that `Exact.of` would find in these are found in machine integers."""
+    """Return `totals / (counts * over)` over the least unit that divides `over * unit`, a multiple of all counts. The
+    facts that `Exact.of` would find in the numerators are found in machine integers."""
     factors = [unit // count for count in counts.tolist()]
     most = np.maximum(totals.max(axis=0), -totals.min(axis=0)).tolist()
     size = max(one * factor for one, factor in zip(most, factors, strict=True))
-    whole, unit, common = totals.astype(object) * np.array(factors, dtype=object), over * unit, 1
+    unit, common = over * unit, 1
     if unit >= LARGE_UNIT:
         shared = np.gcd.reduce(totals, axis=0).tolist()
         common = gcd(unit, *(one * factor for one, factor in zip(shared, factors, strict=True)))
-    if common > 1:
-        whole, unit, size = whole // common, unit // common, size // common
-    kind = object if max(size, unit) >= SAFE else np.int64
-    return Exact(whole.astype(kind, copy=False), unit, size, (totals, counts * over))
+    return Exact.of_ratio(totals, counts * over, unit // common, size // common)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.hard.exact import Columns, ExactModel, HardTrace, LayerTrace, Word
-from hardsim.hard.hardmax import ONE_VALUE, Rows, visible
-from hardsim.network.integers import Exact, combination
+from hardsim.hard.hardmax import ONE_VALUE, Rows, first_largest, visible
+from hardsim.network.integers import Exact, combination, ratio_of
 from hardsim.program.hard_attention import Affine, Head, Program
 
 
@@ -172,6 +171,9 @@ def _distances(program: Program, trace: HardTrace) -> set[Fraction]:
 def _margin(z: Exact, cap: Exact | None) -> Fraction:
     """Return the distance of the inputs of a clip from those at which it is neither 0 nor its cap."""
     if cap is None:
+        # An integer is neither below 0 nor above 1 only if it is one of them: then no other is nearer.
+        if z.unit == 1 and ((z.whole == 1).any() or (z.whole == 0).any()):
+            return Fraction(0)
         return Fraction(int(np.maximum(-z.whole, z.whole - z.unit).min()), z.unit)
     shape, high = (len(z.whole), z.whole.shape[1]), cap.clip(False)
     # It is 0 up to the least of 0 and the cap, which is cap - high, and the cap from the greatest, which is high, on.
@@ -182,21 +184,15 @@ def _margin(z: Exact, cap: Exact | None) -> Fraction:
 
 
 def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequence[Word]) -> LayerFacts:
-    def least(column: Exact) -> Fraction:
-        return Fraction(int(column.whole.min()), column.unit)
-
-    def most(column: Exact) -> Fraction:
-        return Fraction(int(column.whole.max()), column.unit)
-
     return LayerFacts(
         heads={name: _head(rows, words, program.first) for name, rows in layer.rows.items()},
         values={
-            (name, out): (least(value), most(value))
+            (name, out): (value.least, value.most)
             for name, forms in layer.values.items()
             for out, value in forms.items()
         },
         margins=list(map(_margin, layer.inputs, layer.caps)),
-        tops=[most(column) for column in layer.inputs],
+        tops=[column.most for column in layer.inputs],
         size=max(_size(program, entering), _size(program, layer.attended)),
     )
 
@@ -204,53 +200,40 @@ def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequen
 def _size(program: Program, columns: Columns) -> Fraction:
     """Return the largest absolute value of a coordinate. The constant 1 counts only if the program has it as a
     coordinate."""
-    sizes = [(columns[name].size, columns[name].unit) for name in program.coordinates]
-    return _ratio(*sizes[_first_largest(sizes)])
+    sizes, units = ([getattr(columns[name], part) for name in program.coordinates] for part in ("size", "unit"))
+    place = first_largest(sizes, units)
+    return ratio_of(sizes[place], units[place])
 
 
 def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
-    # Above every gap, for rows of equal scores, which have none.
-    none = int(rows.gap.max()) + 1
-    least_of_query = np.where(rows.gap >= 0, rows.gap, none)
-    pairs = list(zip(least_of_query.min(axis=0).tolist(), rows.units, strict=True))
-    gaps = [None if number == none else _ratio(number, unit) for number, unit in pairs]
     least: tuple[Fraction, Witness] | None = None
-    if queries := [query for query, (number, _) in enumerate(pairs) if number != none]:
-        query = queries[_first_largest([(-pairs[query][0], pairs[query][1]) for query in queries])]
-        word = int(least_of_query[:, query].argmin())
-        least = _ratio(*pairs[query]), Witness(tuple(words[word]), query + first)
-    reaches = list(zip(rows.reach.max(axis=0).tolist(), rows.units, strict=True))
+    if (query := rows.closest) is not None:
+        gap = rows.least_gaps[query]
+        word = int((rows.gap[:, query] == gap).argmax())
+        least = ratio_of(gap, rows.units[query]), Witness(tuple(words[word]), query + first)
+    reaches = rows.reach.max(axis=0).tolist()
+    farthest = first_largest(reaches, rows.units)
 
     def largest(found: NDArray[Any], more_than: int) -> tuple[int, Witness] | None:
         """Return the largest number of all rows and the first row that has it; None unless it is more than
         `more_than`."""
-        word, query = (int(index) for index in np.unravel_index(int(found.argmax()), found.shape))
+        if found.strides == (0, 0):
+            found = found[:1, :1]  # one number in memory
+        word, query = divmod(int(found.argmax()), found.shape[1])
         most = int(found[word, query])
         return (most, Witness(tuple(words[word]), query + first)) if most > more_than else None
 
+    tie = largest(rows.maxima, 1)
     return HeadFacts(
-        gaps=gaps,
-        fewest=rows.maxima.min(axis=0).tolist(),
-        most=rows.maxima.max(axis=0).tolist(),
-        reach=_ratio(*reaches[_first_largest(reaches)]),
+        gaps=[None if gap < 0 else ratio_of(gap, unit) for gap, unit in zip(rows.least_gaps, rows.units, strict=True)],
+        fewest=rows.maxima.min(axis=0).tolist() if tie else [1] * len(rows.units),
+        most=rows.maxima.max(axis=0).tolist() if tie else [1] * len(rows.units),
+        reach=ratio_of(reaches[farthest], rows.units[farthest]),
         sizes=rows.sizes,
         least=least,
-        tie=largest(rows.maxima, 1),
+        tie=tie,
         differ=largest(rows.differ, ONE_VALUE),
     )
-
-
-_ratio = lru_cache(1 << 14)(Fraction)
-"""Return a quotient of integers. Rows of one length, and of similar heads, have the same ones again and again."""
-
-
-def _first_largest(ratios: Sequence[tuple[int, int]]) -> int:
-    """Return the index of the first of the largest quotients of integers, whose second parts are positive."""
-    best = 0
-    for place, (number, unit) in enumerate(ratios):
-        if number * ratios[best][1] > ratios[best][0] * unit:
-            best = place
-    return best
 
 
 def tied_values(program: Program, head: Head, row: Witness) -> list[tuple[int, tuple[Fraction, ...]]]:

@@ -348,6 +348,7 @@ def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest
         patch.setattr(ways, "few_keys", lambda *_: None)
         patch.setattr(ways, "concave", lambda *_: None)
         patch.setattr(ways, "few_queries", lambda *_: None)
+        patch.setattr(ways, "_known_rows", lambda *_: None)
         plain = ExactModel(program).run(words)
     for one, other in zip(found.layers, plain.layers, strict=True):
         for name in program.coordinates:

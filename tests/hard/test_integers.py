@@ -45,6 +45,20 @@ def test_combinations_are_those_of_fractions(
     assert found.size == largest(found.whole)
 
 
+@given(COLUMNS, COLUMNS, st.booleans())
+def test_clipped_columns_are_clipped_fractions_and_know_their_ends(
+    first: list[Fraction], second: list[Fraction], high: bool
+) -> None:
+    column = two_words(first, second)
+    found = column.clip(high)
+    for word, row in enumerate((first, second)):
+        assert found.values(word) == [max(Fraction(0), min(value, Fraction(1)) if high else value) for value in row]
+    for one in (column, found, Exact(column.whole, column.unit, column.size)):
+        assert one.ends == (one.whole.min(), one.whole.max())
+        assert (one.least, one.most) == (min(one.values(0) + one.values(1)), max(one.values(0) + one.values(1)))
+        assert one.size == largest(one.whole)
+
+
 @given(COLUMNS, COLUMNS)
 def test_a_position_has_a_unit_of_its_own(first: list[Fraction], second: list[Fraction]) -> None:
     column = two_words(first, second)
