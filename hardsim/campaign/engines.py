@@ -19,18 +19,19 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.campaign.distances import WHOLE, RowSelection, Span, distances, same
 from hardsim.campaign.result import HeadResult
 from hardsim.errors import Undecided
 from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
-from hardsim.network.integers import Exact, largest, widened
+from hardsim.network.integers import Exact
 from hardsim.network.numbers import ONE
 from hardsim.network.transformer import Schedule, Terms, Transformer
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Program
 from hardsim.run.arithmetic import Column, Value, is_exact, linear
 from hardsim.run.ball import bound_of, lower, upper
-from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, most, outward, quotients, rounded
+from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.float_stack import run_at
 from hardsim.run.float_trust import FLOAT_DIGITS, distrust
@@ -44,8 +45,6 @@ S = TypeVar("S")
 Measured: TypeAlias = Any
 """A measured number: a Fraction or a float (they have no common base class)."""
 Bounds: TypeAlias = tuple[Measured, Measured]
-Span: TypeAlias = tuple[Floats, Floats]
-"""Lower and upper bounds of a number, one of each for each word."""
 Place: TypeAlias = tuple[str] | tuple[str, str] | tuple[int, int, str]
 """The key of a measured number: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard attention
 over all positions. `(head, coordinate)` is the error of what a head writes; `(layer, 0, coordinate)` that of a
@@ -56,8 +55,8 @@ sums of looked-up counts."""
 AFTER = 1
 """The number, in keys of errors, for the values that a layer's hidden units have written."""
 
-WHOLE = 2**52
-"""Bound for exact integers: those below it, and their differences, are exact in float64."""
+NONE, HALF = -1, -2
+"""The numbers, beside those of the distances of a batch, of a distance of 0 and of the half that is SUM."""
 ROUNDING = Fraction(1, 2**64)
 """Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
 CELLS = 1 << 20
@@ -530,27 +529,36 @@ class FloatEngine:
         lower and upper bounds in the order of these words."""
 
         soft_rows, hard_rows = RowSelection.of(rows), RowSelection.of(places)
+        pairs: list[tuple[Block, Exact]] = []
         # Where a head writes a coordinate that was 0, its output and the coordinate are one block.
-        known: dict[tuple[int, int], tuple[Block, Exact, Span]] = {}
+        known: dict[tuple[int, int], int] = {}
+        summed: list[int] = []
 
-        def distance(block: Block, expected: Exact, mean: bool) -> Span:
+        def distance(block: Block, expected: Exact, mean: bool) -> int:
+            """Return the number of this distance. All are computed together, at the end."""
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
-            if mean and _same(block, soft_rows, expected, hard_rows):
-                return np.zeros(len(rows)), np.zeros(len(rows))
-            place = id(block), id(expected)
-            if place not in known:  # both are kept, so that no other object gets their ids
-                known[place] = block, expected, _far(block, soft_rows, expected, hard_rows)
-            return known[place][2]
+            if mean and same(block, soft_rows, expected, hard_rows):
+                return NONE
+            number = known.setdefault((id(block), id(expected)), len(pairs))
+            if number == len(pairs):
+                pairs.append((block, expected))  # both are kept, so that no other object gets their ids
+            return number
 
-        def half(sums: list[Span]) -> Span:
-            low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
-            return low, high
+        def half(sums: list[int]) -> int:
+            summed.extend(sums)
+            return HALF
 
         bounds: dict[Place, Span | None] = {OUTPUT: trace.output} if self.subject.acceptor else {}
         if self.subject.exact:
             bounds |= {UNROUNDED: trace.unrounded, MARGIN: trace.margin}
         found = {what: (span[0][rows], span[1][rows]) for what, span in bounds.items() if span is not None}
-        return found | self.watched.errors(trace, hard, trace.combine, distance, half)
+        errors = self.watched.errors(trace, hard, trace.combine, distance, half)
+        spans = dict(enumerate(distances(pairs, soft_rows, hard_rows)))
+        spans[NONE] = np.zeros(len(rows)), np.zeros(len(rows))
+        if summed:
+            low, high = (np.max([spans[one][side] for one in summed], axis=0) / 2 for side in (0, 1))
+            spans[HALF] = low, high
+        return found | {what: spans[number] for what, number in errors.items()}
 
 
 def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
@@ -569,82 +577,6 @@ def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
 def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
     """Return True where `over`, False where `under`, and None where neither is true."""
     return np.where(over, True, np.where(under, False, np.array(None)))
-
-
-@dataclass(frozen=True, slots=True)
-class RowSelection:
-    """The numbers of `count` rows of arrays, ascending: as a slice, which copies nothing, if they are regular."""
-
-    rows: Integers | slice
-    count: int
-
-    @staticmethod
-    def of(rows: Integers) -> RowSelection:
-        """Return the selection of rows, which are at least one."""
-        steps = np.diff(rows[:2])
-        if (np.diff(rows) == steps).all():
-            return RowSelection(slice(int(rows[0]), int(rows[-1]) + 1, *steps.tolist()), len(rows))
-        return RowSelection(rows, len(rows))
-
-    def of_array(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return these rows of an array. An array that has one row for all words, in shape or in memory, gives that
-        single row."""
-        # A broadcast array: all its rows are one row in memory.
-        return array[:1] if len(array) == 1 or not array.strides[0] else array[self.rows]
-
-
-def _same(block: Block, rows: RowSelection, expected: Exact, places: RowSelection) -> bool:
-    """Return True if a mean is known to equal the hard one exactly, on every word."""
-    hard = places.of_array(expected.whole)
-    if block.static is not None:
-        known = block.static
-        bound = max(expected.size * known.unit, known.size * expected.unit, known.unit, expected.unit)
-        return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * expected.unit).all())
-    if block.ratio is None:
-        return False
-    totals, counts = (part.astype(np.int64) for part in block.ratio)
-    mine = rows.of_array(totals)
-    bound = max(expected.size * int(counts.max()), largest(mine) * expected.unit, expected.unit)
-    return bool((widened(hard, bound) * counts == widened(mine, bound) * expected.unit).all())
-
-
-def _far(block: Block, rows: RowSelection, expected: Exact, places: RowSelection) -> Span:
-    """Return bounds of the largest distance between a block and hard values over all positions: one lower and one upper
-    bound for each word."""
-    whole, mid = places.of_array(expected.whole), rows.of_array(block.mid)
-    integers = block.rad is None and not block.places
-    small = max(expected.size, expected.unit) < WHOLE
-    plain = small and expected.unit == 1
-    # Products that are rounded are larger than both.
-    if integers and small and ((mid if plain else mid * expected.unit) == whole).all():
-        return np.zeros(rows.count), np.zeros(rows.count)
-    hard, off = (whole.astype(np.float64), None) if plain else float_quotients(expected, whole, places)
-    distance = mid - hard
-    np.abs(distance, out=distance)
-    if integers and plain:
-        far = np.broadcast_to(most(distance), rows.count)  # differences of integers
-        return far, far
-    radius, something = np.abs(hard) + distance, distance != 0
-    radius *= 2 * U
-    for part in (off, None if block.rad is None else rows.of_array(block.rad)):
-        if part is not None:
-            radius = radius + part
-            something = np.logical_or(something, part)
-    radius = outward(radius)
-    radius *= something  # where it is False all terms are finite
-    low, high = most(distance - radius), most(distance + radius)
-    low = np.maximum(low, 0.0)
-    return (low, high) if len(low) == rows.count else (low.repeat(rows.count), high.repeat(rows.count))
-
-
-def float_quotients(expected: Exact, whole: NDArray[Any], places: RowSelection) -> tuple[Floats, Floats]:
-    """Return some rows of exact numbers as floats, with bounds of their errors; `whole` has the numerators there."""
-    if expected.ratio is not None:
-        totals, counts = places.of_array(expected.ratio[0]), expected.ratio[1]
-        if max(largest(totals), largest(counts)) < WHOLE:  # then floats hold both, and the quotient is rounded once
-            mid = totals.astype(np.float64) / counts
-            return mid, np.where(totals % counts == 0, 0.0, outward(U * np.abs(mid)))
-    return quotients(whole, expected.unit)
 
 
 class SoftEngine:

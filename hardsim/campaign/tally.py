@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hardsim.campaign.distances import Span
 from hardsim.campaign.engines import (
     MARGIN,
     OUTPUT,
@@ -19,7 +20,6 @@ from hardsim.campaign.engines import (
     Measured,
     Place,
     SoftAnswer,
-    Span,
 )
 from hardsim.campaign.result import Mismatch, Violation, judged_part
 from hardsim.errors import InvariantError
