@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.campaign.distances import WHOLE, RowSelection, Span, distances, same
+from hardsim.campaign.distances import WHOLE, RowSelection, Span, far, same
 from hardsim.campaign.result import HeadResult
 from hardsim.errors import Undecided
 from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
@@ -55,8 +55,6 @@ sums of looked-up counts."""
 AFTER = 1
 """The number, in keys of errors, for the values that a layer's hidden units have written."""
 
-NONE, HALF = -1, -2
-"""The numbers, beside those of the distances of a batch, of a distance of 0 and of the half that is SUM."""
 ROUNDING = Fraction(1, 2**64)
 """Rounding error that is granted to mpmath, which gives no enclosures, before an error exceeds its bound."""
 CELLS = 1 << 20
@@ -529,36 +527,27 @@ class FloatEngine:
         lower and upper bounds in the order of these words."""
 
         soft_rows, hard_rows = RowSelection.of(rows), RowSelection.of(places)
-        pairs: list[tuple[Block, Exact]] = []
         # Where a head writes a coordinate that was 0, its output and the coordinate are one block.
-        known: dict[tuple[int, int], int] = {}
-        summed: list[int] = []
+        known: dict[tuple[int, int], tuple[Block, Exact, Span]] = {}
 
-        def distance(block: Block, expected: Exact, mean: bool) -> int:
-            """Return the number of this distance. All are computed together, at the end."""
+        def distance(block: Block, expected: Exact, mean: bool) -> Span:
             # Means of uniform heads are often equal as rationals, where float64 would only give a small bound.
             if mean and same(block, soft_rows, expected, hard_rows):
-                return NONE
-            number = known.setdefault((id(block), id(expected)), len(pairs))
-            if number == len(pairs):
-                pairs.append((block, expected))  # both are kept, so that no other object gets their ids
-            return number
+                return np.zeros(len(rows)), np.zeros(len(rows))
+            place = id(block), id(expected)
+            if place not in known:  # both are kept, so that no other object gets their ids
+                known[place] = block, expected, far(block, soft_rows, expected, hard_rows)
+            return known[place][2]
 
-        def half(sums: list[int]) -> int:
-            summed.extend(sums)
-            return HALF
+        def half(sums: list[Span]) -> Span:
+            low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
+            return low, high
 
         bounds: dict[Place, Span | None] = {OUTPUT: trace.output} if self.subject.acceptor else {}
         if self.subject.exact:
             bounds |= {UNROUNDED: trace.unrounded, MARGIN: trace.margin}
         found = {what: (span[0][rows], span[1][rows]) for what, span in bounds.items() if span is not None}
-        errors = self.watched.errors(trace, hard, trace.combine, distance, half)
-        spans = dict(enumerate(distances(pairs, soft_rows, hard_rows)))
-        spans[NONE] = np.zeros(len(rows)), np.zeros(len(rows))
-        if summed:
-            low, high = (np.max([spans[one][side] for one in summed], axis=0) / 2 for side in (0, 1))
-            spans[HALF] = low, high
-        return found | {what: spans[number] for what, number in errors.items()}
+        return found | self.watched.errors(trace, hard, trace.combine, distance, half)
 
 
 def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:

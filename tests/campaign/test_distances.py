@@ -1,14 +1,12 @@
-"""Distances of enclosures from exact numbers, compared with rationals, one by one and together."""
+"""Distances of enclosures from exact numbers, compared with rationals."""
 
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.campaign import distances as module
-from hardsim.campaign.distances import RowSelection, distances, same
+from hardsim.campaign.distances import RowSelection, far, same
 from hardsim.network.integers import Exact, quotient
 from hardsim.run.enclosure import Block
 
@@ -31,45 +29,26 @@ def exact_of(values: list[list[int]], unit: int, shared: bool) -> Exact:
     return Exact.of(np.broadcast_to(whole[:1], whole.shape) if shared else whole, unit)
 
 
-PAIRS = st.lists(
-    st.tuples(
-        st.builds(block_of, WHOLE, st.just(1) | st.just(4), RADII, SHARED), st.builds(exact_of, WHOLE, UNITS, SHARED)
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-@given(PAIRS, st.sampled_from([1, 12, 1 << 14]))
-def test_the_largest_distance_lies_within_its_bounds(pairs: list[tuple[Block, Exact]], together: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "TOGETHER", together)
-        found = distances(pairs, ROWS, ROWS)
-    for (block, expected), (low, high) in zip(pairs, found, strict=True):
-        mid, rad = (np.broadcast_to(part, (WORDS, N)).tolist() for part in (block.mid, block.radius))
-        for word in range(WORDS):
-            off = [abs(Fraction(mid[word][place]) - expected.at(word, place)) for place in range(N)]
-            sizes = [Fraction(one) for one in rad[word]]
-            # The bounds hold for every column in the block, and are as narrow as its radii.
-            least = max(max(one - size, Fraction(0)) for one, size in zip(off, sizes, strict=True))
-            most = max(one + size for one, size in zip(off, sizes, strict=True))
-            assert Fraction(low[word]) <= least
-            assert most <= Fraction(high[word]) <= most + Fraction(1, 2**25)
-            assert least - Fraction(low[word]) <= Fraction(1, 2**25)
-            assert most or low[word] == high[word] == 0
-
-
-@given(PAIRS)
-def test_distances_that_are_computed_together_are_those_of_each(pairs: list[tuple[Block, Exact]]) -> None:
-    for pair, together in zip(pairs, distances(pairs, ROWS, ROWS), strict=True):
-        (alone,) = distances([pair], ROWS, ROWS)
-        assert np.array_equal(together, alone)
+@given(st.builds(block_of, WHOLE, st.sampled_from([1, 4]), RADII, SHARED), st.builds(exact_of, WHOLE, UNITS, SHARED))
+def test_the_largest_distance_lies_within_its_bounds(block: Block, expected: Exact) -> None:
+    low, high = far(block, ROWS, expected, ROWS)
+    mid, rad = (np.broadcast_to(part, (WORDS, N)).tolist() for part in (block.mid, block.radius))
+    for word in range(WORDS):
+        off = [abs(Fraction(mid[word][place]) - expected.at(word, place)) for place in range(N)]
+        sizes = [Fraction(one) for one in rad[word]]
+        # The bounds hold for every column in the block, and are as narrow as its radii.
+        least = max(max(one - size, Fraction(0)) for one, size in zip(off, sizes, strict=True))
+        most = max(one + size for one, size in zip(off, sizes, strict=True))
+        assert Fraction(low[word]) <= least
+        assert most <= Fraction(high[word]) <= most + Fraction(1, 2**25)
+        assert least - Fraction(low[word]) <= Fraction(1, 2**25)
+        assert most or low[word] == high[word] == 0
 
 
 def test_what_is_not_a_number_has_no_bound() -> None:
     """It must not hide behind another word, and must not count as a distance of 0."""
     mid, rad = np.array([[0.0, np.nan], [0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [np.nan, 0.0]])
-    ((low, high),) = distances([(Block(mid, rad), Exact.row([0, 1], WORDS))], ROWS, ROWS)
+    low, high = far(Block(mid, rad), ROWS, Exact.row([0, 1], WORDS), ROWS)
     assert np.isnan([high[0], high[2]]).all()
     assert (low[1], high[1]) == (0, 0)
 
