@@ -210,6 +210,7 @@ class BatchHard:
         self._static = _static_names(program)
         self._length = 0
         self._rows: dict[str, Exact] = {}
+        """Coordinates that are the same for every word: encodings, and means and clips of such coordinates."""
         self._ranked: dict[int, Ranked | None] = {}
         self._declared: dict[str, list[Fraction] | None] = {}
         self._shapes: dict[Place, Shape] = {}
@@ -231,7 +232,8 @@ class BatchHard:
             trace.columns[letter.name] = pack(held.astype(np.bool_))
         for number, layer in enumerate(self.program.layers):
             for head in layer.heads:
-                trace.columns[head.out] = self._attend(head, number, trace)
+                if head.out not in trace.columns:
+                    trace.columns[head.out] = self._attend(head, number, trace)
             trace.columns |= self._clipped(layer, number, trace)
         if self.program.weighting is SoftWeighting.GEOMETRIC:
             trace.gaps.clear()  # of equal scores the nearest one counts
@@ -255,10 +257,16 @@ class BatchHard:
 
     def _attend(self, head: Head, layer: int, trace: BatchHardTrace) -> Column:
         if head.uniform:
-            return uniform(head.mask, trace.sum(head.value.terms), False, inf)
+            return self._kept(head.out, uniform(head.mask, trace.sum(head.value.terms), False, inf))
         alone = head.weighting is Weighting.AVERAGE or head.shares or head.out in self._static
         found = None if alone else self._scan(head, layer, trace)
         return self._dense(head, trace) if found is None else found
+
+    def _kept(self, out: str, column: Exact) -> Exact:
+        """Return a column, which is kept until the length changes if it is the same for every word."""
+        if out in self._static:
+            self._rows[out] = column
+        return column
 
     def _shape(self, place: Place, forms: Sequence[Affine], extra: Hashable) -> Shape:
         """Return the shape of some forms at a place of the program. `extra` is everything else that the computation
@@ -391,9 +399,11 @@ class BatchHard:
         """Return the coordinates that a layer's clips write: as lanes if all values are 0 or 1, unless the column is
         the same for every word."""
         biases = dict(layer.biases)
-        groups: dict[str, list[tuple[Affine, Rational]]] = {name: [] for name in biases}
+        groups: dict[str, list[tuple[Affine, Rational]]] = {name: [] for name in biases if name not in self._rows}
         capped: dict[str, list[tuple[Exact, Rational]]] = {}
         for unit in layer.units:
+            if unit.out in self._rows:
+                continue
             clips = groups.setdefault(unit.out, [])
             if unit.cap is None:
                 clips.append((unit.pre, unit.weight))
@@ -410,7 +420,7 @@ class BatchHard:
                 continue
             shape = 1 if static else len(trace.symbols), self._length
             total = summed(forms, bias, True, trace.numbers, shape)
-            total = written[out] = combination([(total, 1), *capped.get(out, [])], 0, shape)
+            total = written[out] = self._kept(out, combination([(total, 1), *capped.get(out, [])], 0, shape))
             ones, zeros = total.whole == total.unit, total.whole == 0
             if not static and (ones | zeros).all():
                 written[out] = pack(ones.astype(np.bool_))

@@ -723,7 +723,11 @@ def few_queries(scores: Scores, sight: Sight, values: Columns) -> AttendedRows |
     return AttendedRows(gap, maxima, reach, winners if step == 1 else size - 1 - winners, totals)
 
 
-def _kinds(scores: Scores, step: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+Kinds = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Numbers of queries, (words or 1, size), and the word and a position of each number."""
+
+
+def _kinds(scores: Scores, step: int) -> Kinds | None:
     """Number the distinct queries of each word. Return the number of every query, (words or 1, size), and the word and
     a position of each number; None if there are many numbers. If `step` is 1 (-1), the first (last) query sees one key
     alone, so that its facts do not depend on it: it gets the number of its neighbour.
@@ -732,9 +736,31 @@ def _kinds(scores: Scores, step: int) -> tuple[NDArray[np.int64], NDArray[np.int
     number."""
     if any(query.dtype == object for query in scores.queries):
         return None
-    size, words = len(scores.units), max(map(len, scores.queries), default=1)
+    size, words, every = (
+        len(scores.units),
+        max(map(len, scores.queries), default=1),
+        max(map(len, scores.keys), default=1),
+    )
+    if words > 1:
+        return _kinds_of(scores.queries, size, step)
+    # All words have the same queries, in every batch.
+    found = _known_kinds(tuple(query.tobytes() for query in scores.queries), size, step)
+    if found is None or every == 1:
+        return found
+    numbers, _, examples = found
+    numbers = numbers + len(examples) * np.arange(every)[:, None]
+    return numbers, np.arange(every).repeat(len(examples)), np.tile(examples, every)
+
+
+@lru_cache(16)
+def _known_kinds(queries: tuple[bytes, ...], size: int, step: int) -> Kinds | None:
+    return _kinds_of([np.frombuffer(query, dtype=np.int64)[None] for query in queries], size, step)
+
+
+def _kinds_of(queries: Sequence[Integers], size: int, step: int) -> Kinds | None:
+    words = max(map(len, queries), default=1)
     combined = np.zeros((words, size), dtype=np.int64)
-    for query in scores.queries:
+    for query in queries:
         combined = combined * SPREAD + query  # wraps around
     alone = (size - 1 if step < 0 else 0) if step and size > 1 else None
     if alone is not None:
@@ -751,14 +777,10 @@ def _kinds(scores: Scores, step: int) -> tuple[NDArray[np.int64], NDArray[np.int
     others = slice(1, None) if alone == 0 else slice(alone)
     if alone is not None:
         examples[examples == alone] = alone + step
-    for query in scores.queries:
+    for query in queries:
         found = (query[0, examples] if len(query) == 1 else query[word, examples])[numbers]
         if not (query[:, others] == found[:, others]).all():
             return None
-    every = max(map(len, scores.keys), default=1)
-    if words < every:  # all words have the same queries
-        numbers = numbers + len(examples) * np.arange(every)[:, None]
-        word, examples = np.arange(every).repeat(len(examples)), np.tile(examples, every)
     return numbers, word, examples
 
 
@@ -807,7 +829,9 @@ def _running_rows(
     The second largest number up to j is the largest of these candidates up to j, each of them below the maximum at its
     place: a number below the maximum before it, and the maximum before a larger number. For if v < m are the two
     largest, then v is a candidate where it stands, if m stands before it; else v is the maximum before the first m."""
-    low, places, at = int(np.iinfo(rows.dtype).min), np.arange(rows.shape[1]), (numbers, end)
+    low, places = int(np.iinfo(rows.dtype).min), np.arange(rows.shape[1])
+    # With one query for each word, whole columns are taken, which is faster.
+    at = (slice(None), end) if len(rows) == len(numbers) else (numbers, end)
     best = np.maximum.accumulate(rows, axis=1)
     before = np.concatenate([np.full_like(best[:, :1], low), best[:, :-1]], axis=1)
     again = rows == before

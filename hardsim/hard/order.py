@@ -178,8 +178,8 @@ def _running(numbers: Ranks) -> Ranks:
     Windows double in width at each pass, so that every pass works on wide arrays, whatever the size of the other
     axis.
     """
-    width = 1
+    numbers, width = numbers.copy(), 1
     while width < len(numbers):
-        numbers = np.concatenate([numbers[:width], np.maximum(numbers[width:], numbers[:-width])])
+        numbers[width:] = np.maximum(numbers[width:], numbers[:-width])
         width *= 2
     return numbers

@@ -60,7 +60,9 @@ class Exact:
             raise AttributeError(name)
         totals, counts = (part.astype(object) for part in self.ratio)
         kind = object if max(self.size, self.unit) >= SAFE else np.int64
-        whole = (totals * self.unit // counts).astype(kind, copy=False)
+        # One product is much faster than a product and a division of large integers.
+        whole = totals * self.unit // counts if (self.unit % counts).any() else totals * (self.unit // counts)
+        whole = whole.astype(kind, copy=False)
         object.__setattr__(self, "whole", whole)
         return whole
 

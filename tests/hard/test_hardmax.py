@@ -426,3 +426,27 @@ def test_a_look_up_that_is_less_sharp_than_declared() -> None:
     layers = tuple(replace(layer, heads=tuple(map(hastier, layer.heads))) for layer in program.layers)
     with pytest.raises(InvariantError, match="less than the declared"):
         require_promises(replace(program, layers=layers), trace)
+
+
+@given(repeated(), SIGHTS)
+def test_rows_of_scores_that_all_words_share_are_those_of_every_batch(pairs: Pairs, sight: Sight) -> None:
+    """The rows that are kept do not depend on the batch that came first."""
+    size = len(pairs[0][0][0])
+    shared = [(column(query[:1]), column(key[:1])) for query, key in pairs]
+    head = Head("h", sight.mask, sight.weighting, ())
+    for value in ([*range(size)], [1] * size):
+        rows, results = hardmax(head, shared, {"x": Exact.row(value, 1)}, (2, size), sight.bos)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ways, "_known_rows", lambda *_: None)
+            plain, expected = hardmax(head, shared, {"x": Exact.row(value, 1)}, (2, size), sight.bos)
+        for name in ("gap", "maxima", "reach", "winners", "differ"):
+            assert np.array_equal(getattr(rows, name), getattr(plain, name))
+        assert [results["x"].values(word) for word in (0, 1)] == [expected["x"].values(word) for word in (0, 1)]
+        assert (rows.least_gaps, rows.closest) == (plain.least_gaps, plain.closest)
+        known = [
+            (Fraction(gap, unit), query)
+            for query, (gap, unit) in enumerate(zip(rows.least_gaps, rows.units, strict=True))
+            if gap >= 0
+        ]
+        assert rows.least() == min((gap for gap, _ in known), default=None)
+        assert rows.closest == min(known, default=(None, None))[1]
