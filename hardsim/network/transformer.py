@@ -452,6 +452,11 @@ class Transformer(Placed):
         rounded."""
         return unit.clip and any(coordinate in self.attended for coordinate, _ in unit.form)
 
+    @cached_property
+    def rounding_units(self) -> tuple[tuple[bool, ...], ...]:
+        """By layer, which of its units round a soft value (`rounds`)."""
+        return tuple(tuple(map(self.rounds, layer.ffn.units)) for layer in self.layers)
+
     @property
     def parameters(self) -> int:
         """The number of non-zero parameters: embedding, W_Q, W_K, W_V, and the forms, biases and output weights of

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import inf
 from typing import Any, TypeAlias
 
@@ -324,6 +324,13 @@ def _places(value: Rational) -> int:
     return denominator.bit_length() - 1 if denominator & (denominator - 1) == 0 else FINEST + 1
 
 
+@lru_cache(1 << 12)
+def _coefficient(value: Rational) -> tuple[float, float, int, int, int]:
+    """Return the float of a coefficient and a bound of its error, its binary places, and its numerator, without the
+    sign, and denominator."""
+    return *rounded(value), _places(value), abs(value.numerator), value.denominator
+
+
 def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     """Return `base` plus the sum of coefficient times block: exact if float64 can hold it, and otherwise enclosed.
 
@@ -331,20 +338,20 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     plus |coefficient| times each radius, plus the error of each coefficient times the largest absolute value of its
     block.
     """
-    places = max([base.places, *(_places(value) + block.places for value, block in terms)])
-    size = base.size + sum(abs(value.numerator) * block.size // value.denominator + 1 for value, block in terms)
-    fits = places <= FINEST and size << places < LARGEST_EXACT
-    exact = base.rad is None and all(block.rad is None for _, block in terms)
-    factors = [rounded(value) for value, _ in terms]
-    mid, products = base.mid, list[Floats]()
-    for (factor, _), (_, block) in zip(factors, terms, strict=True):
+    places, size, mid, products = base.places, base.size, base.mid, list[Floats]()
+    factors = [_coefficient(value) for value, _ in terms]
+    for (factor, _, finest, top, bottom), (_, block) in zip(factors, terms, strict=True):
+        places = max(places, finest + block.places)
+        size += top * block.size // bottom + 1
         products.append(block.mid if abs(factor) == 1 else factor * block.mid)
         mid = mid - products[-1] if factor == -1 else mid + products[-1]
-    if exact and fits:
+    fits = places <= FINEST and size << places < LARGEST_EXACT
+    loose = [block for _, block in terms if block.rad is not None]
+    if fits and base.rad is None and not loose:
         return Block(mid, None, places, size)
     rad, share = base.rad, gamma(len(terms) + 3)
     total = np.abs(base.mid)
-    for (factor, off), (_, block), product in zip(factors, terms, products, strict=True):
+    for (factor, off, *_), (_, block), product in zip(factors, terms, products, strict=True):
         if off:
             # `off` is in units of the share; infinity times 0 gives NaN, which decides nothing.
             product = (abs(factor) + off / share) * np.abs(block.mid)
@@ -354,7 +361,7 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
             rad = part if rad is None else rad + part
     total *= share
     rad = outward(total if rad is None else rad + total)
-    if not fits or base.rad is not None or not all(block.rad is None or block.partly for _, block in terms):
+    if not fits or base.rad is not None or not all(block.partly for block in loose):
         return Block(mid, rad)
-    open_entries = reduce(np.logical_or, (block.rad != 0 for _, block in terms if block.rad is not None))
+    open_entries = reduce(np.logical_or, (block.rad != 0 for block in loose))
     return Block(mid, rad * open_entries, places, size, partly=True)  # here `mid` is finite, or too large to decide

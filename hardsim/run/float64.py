@@ -246,7 +246,8 @@ class Prepared:
     """The parts of a network at one length that are the same for every word; n counts positions.
 
     `base`, `letters`, `views` and `found` are those of `parts`. `heads` are the passes of heads with scores, by layer
-    and number. `warm` is True once a run of all positions has filled the cache and the heads' tables.
+    and number. `looks_up` is False if all queries are the same for every word, so that no codes are needed. `warm` is
+    True once a run of all positions has filled the cache and the heads' tables.
     """
 
     def __init__(self, model: Transformer, length: int, parts: LengthParts | None = None) -> None:
@@ -258,6 +259,9 @@ class Prepared:
         self.parts = parts = parts if parts is not None and parts.length == length else LengthParts.of(model, length)
         self.base, self.letters, self.views, self.found = parts.base, parts.letters, parts.views, parts.found
         self.heads = self._passes()
+        queries = {index for head in model.heads for query, _ in head.scores for index, _ in query}
+        embedded = {index for index in range(model.dimension) if index not in self.letters}
+        self.looks_up = not queries <= model.fixed & embedded
 
     def _passes(self) -> Mapping[tuple[int, int], Attending]:
         """Return the passes of heads with scores, by layer and number."""
@@ -361,7 +365,8 @@ class Stage:
         if len(rest) == 1 and rest[0][0] == 1 and is_zero(base):
             return rest[0][1]
         found = combine(rest, base)
-        found.codes = codes_of(block for _, block in rest)
+        if self.at.looks_up:
+            found.codes = codes_of(block for _, block in rest)
         return found
 
     def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
@@ -438,12 +443,13 @@ class Stage:
     def _feed_forward(self, number: int) -> None:
         """Run all hidden units of a layer and add their outputs to the residual stream."""
         model, layer = self.at.model, self.at.model.layers[number].ffn
+        rounds = model.rounding_units[number]
         written: dict[int, list[tuple[Rational, Block]]] = {}
         inputs = [
             self._form((number, index, "unit", 0), unit.form, unit.bias) for index, unit in enumerate(layer.units)
         ]
         if self.unrounds:
-            rounding = [index for index, unit in enumerate(layer.units) if model.rounds(unit)]
+            rounding = [index for index, one in enumerate(rounds) if one]
             extend(
                 model,
                 layer,
@@ -454,9 +460,9 @@ class Stage:
                 ranked,
             )
         for index, (unit, z) in enumerate(zip(layer.units, inputs, strict=True)):
-            if self.margins and model.rounds(unit):
+            if self.margins and rounds[index]:
                 self._note_margin(z)
-            value = self._activate((number, index, "activated", 0), unit, z)
+            value = self._activate((number, index, "activated", 0), unit, z, rounds[index])
             if unit.clip and unit.cap:
                 form = self._form((number, index, "cap", 0), unit.cap, unit.cap_bias)
                 cap = self._boolean((number, index, "Boolean cap", 0), form)
@@ -479,12 +485,12 @@ class Stage:
             values = np.where(self.decided[:, None], values, 0.0)
         return bits(values, name) if np.all((values == 0) | (values == 1)) else block
 
-    def _activate(self, place: Place, unit: HiddenUnit, z: Block) -> Block:
+    def _activate(self, place: Place, unit: HiddenUnit, z: Block, decides: bool) -> Block:
         if z.static is not None:
             exact = z.static
             return self._same_for_all(place, lambda: known(exact.clip(high=unit.clip)))
         if unit.clip:
-            return self._clip(place, z, self.at.model.rounds(unit))
+            return self._clip(place, z, decides)
         found = between(np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0), z.places, z.size)
         found.codes = z.codes
         return found
@@ -544,15 +550,24 @@ class Stage:
 
     def _note_margin(self, z: Block) -> None:
         """Lower twice the margins to the least max(-z, z - 1) of this unit's inputs. (Halves are exact.)"""
-        middle, size = np.maximum(-z.mid, z.mid - 1), np.abs(z.mid)
-        size += 1
-        size *= 4 * U
-        radius = size if z.rad is None else np.add(size, z.rad)
+        # In place, which takes two thirds of the time: new arrays would not stay in the cache.
+        middle, radius = z.mid - 1, -z.mid
+        np.maximum(radius, middle, out=middle)
+        np.abs(z.mid, out=radius)
+        radius += 1
+        radius *= 4 * U
+        if z.rad is not None:
+            radius = np.add(radius, z.rad, out=radius if len(radius) >= len(z.rad) else None)
         radius *= GROW
         radius += 2 * ETA
-        low, high = middle - radius, middle + radius
-        old = self._inside
-        self._inside = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
+        high = middle + radius
+        low = np.subtract(middle, radius, out=middle if len(middle) >= len(radius) else None)
+        if self._inside is not None:
+            low, high = (
+                np.minimum(old, end, out=end if len(end) >= len(old) else None)
+                for old, end in zip(self._inside, (low, high), strict=True)
+            )
+        self._inside = low, high
 
     # ---- the output ----
 

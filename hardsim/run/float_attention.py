@@ -422,12 +422,11 @@ class HeadPass:
         words, rows = np.flatnonzero(low.any(axis=1)), np.flatnonzero(low.any(axis=0))
         queries, keys, values = ([block.of_words(words) for block in part] for part in operands)
         queries = [Block(query.mid[:, rows], query.radius[:, rows]) for query in queries]
-        spots = np.ix_(words, rows)
+        here = low[np.ix_(words, rows)]
         for block, other in zip(
             found, softmax_rows(queries, keys, values, self.views, self.scale, rows + start), strict=True
         ):
-            block.mid[spots] = np.where(low[spots], other.mid, block.mid[spots])
-            block.radius[spots] = np.where(low[spots], other.radius, block.radius[spots])
+            block.mid[low], block.radius[low] = other.mid[here], other.radius[here]
 
     def _make_table(self, blocks: Sequence[Block]) -> ExpTable:
         same = tuple(

@@ -404,7 +404,8 @@ def softmax_rows(
     are computed at a time.
     """
     right, right_rad = stacked(keys)
-    reach, reach_rad = (views.over(np.maximum, part)[:, :, rows] for part in (np.abs(right), right_rad))
+    reach = views.over(np.maximum, np.abs(right))[:, :, rows]
+    reach_rad = views.over(np.maximum, right_rad)[:, :, rows] if right_rad.any() else np.zeros_like(reach)
     scaled = Scaled.of(queries, scale, rows, reach, reach_rad)
     query = scaled.query
     words = max(len(query), len(right), *(len(value.mid) for value in values))
@@ -473,7 +474,7 @@ def exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
     """Return the weights relative to each row's largest logit; `logits` is overwritten."""
     if hidden is not None:
         np.copyto(logits, -np.inf, where=hidden)
-    logits -= logits.max(axis=-1, keepdims=True)
+    logits -= most(logits.reshape(-1, logits.shape[-1])).reshape(*logits.shape[:-1], 1)
     return weights_of(logits, hidden, LOWEST_BESIDE_1)
 
 
