@@ -365,6 +365,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
         screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
+        if result.kind != "network":
+            screen.line("  The largest errors in the tables are those of the other words.")
     mismatch = result.mismatch
     if mismatch is not None:
         among = " found" if result.shorter_left else ""
