@@ -355,7 +355,7 @@ class Stage:
         """Return a sum of blocks plus a bias."""
         same = [(value, block) for value, block in terms if block.static is not None]
         rest = [(value, block) for value, block in terms if block.static is None]
-        some = [one for one in same if not is_zero(one[1])] or same[:1]
+        some = same if len(same) < 2 else [one for one in same if not is_zero(one[1])] or same[:1]
         if len(some) == 1 and some[0][0] == 1 and not bias:
             base = some[0][1]
         else:

@@ -458,8 +458,13 @@ def _of(array: Floats, some: slice) -> Floats:
 
 def stacked(blocks: Sequence[Block]) -> tuple[Floats, Floats]:
     """Return midpoints and radii of the blocks, (words or 1, blocks, n)."""
-    mid, rad = ([block.mid for block in blocks], [block.radius for block in blocks])
-    return np.stack(np.broadcast_arrays(*mid), axis=1), np.stack(np.broadcast_arrays(*rad), axis=1)
+    words, n = (max(block.mid.shape[axis] for block in blocks) for axis in (0, 1))
+    mid, rad = np.empty((words, len(blocks), n)), np.zeros((words, len(blocks), n))
+    for number, block in enumerate(blocks):
+        mid[:, number] = block.mid
+        if block.rad is not None:
+            rad[:, number] = block.rad
+    return mid, rad
 
 
 def products(left: Floats, right: Floats) -> Floats:
