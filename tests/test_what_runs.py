@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -51,19 +51,24 @@ def print_functions_run(command: list[str]) -> int:
     """Run a command under a tracer and print the functions of hardsim that it called on stderr. Return its code."""
     from hardsim.cli.app import run
 
-    seen: dict[str, None] = {}
+    called: dict[CodeType, None] = {}
 
+    # This runs at every call and return, of which there are millions: names are made afterwards.
     def note(frame: FrameType, event: str, _: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(str(ROOT / "hardsim")):
-            name = f"{Path(code.co_filename).relative_to(ROOT)}::{code.co_qualname}"
-            seen.setdefault(name.replace(".<locals>", ""))
+        if event == "call":
+            called.setdefault(frame.f_code)
 
     sys.setprofile(note)
-    code = run(command)
+    exit_code = run(command)
     sys.setprofile(None)
+    package = str(ROOT / "hardsim")
+    seen = dict.fromkeys(
+        f"{Path(code.co_filename).relative_to(ROOT)}::{code.co_qualname}".replace(".<locals>", "")
+        for code in called
+        if code.co_filename.startswith(package)
+    )
     print(*(name for name in seen if "<" not in name), file=sys.stderr)
-    return code
+    return exit_code
 
 
 TABLES = tables(PAGE.read_text(encoding="utf-8"))

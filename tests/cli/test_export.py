@@ -118,7 +118,7 @@ def test_a_model_for_the_lengths_of_its_temperatures(hardsim: Cli, tmp_path: Pat
     hardsim("export", "a", "--to", "onnx", "-o", "b").refused(
         "known for lengths 1 to 3, not for 64", "--max-n 3 or less"
     )
-    hardsim("export", model, "--to", "onnx", "-o", "c", "--tau", "1/(4*n)").exits(0, "up to 64 symbols")
+    hardsim("export", model, "--to", "onnx", "-o", "c", "--tau", "1/(4*n)", "--max-n", "8").exits(0, "up to 8 symbols")
 
 
 def test_networks_of_others(hardsim: Cli, net: Path, tmp_path: Path) -> None:

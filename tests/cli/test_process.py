@@ -53,7 +53,7 @@ def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: st
 def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A check of several minutes, in a process group of its own; the end of the block kills it."""
     process = subprocess.Popen(
-        [*COMMAND, "check", path, "--max-n", "64", "--samples", "100000", *arguments],
+        [*COMMAND, "check", path, "--max-n", "128", "--samples", "20000", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), encoding="utf-8", start_new_session=True,
     )  # fmt: skip
     with process:

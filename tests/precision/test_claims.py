@@ -106,7 +106,12 @@ def test_every_word_of_a_safe_length_is_right_when_it_is_emulated(name: str, reg
 
 @pytest.mark.parametrize(
     ("name", "beta", "safe"),
-    [("float16", "8", 409), ("bfloat16", "8", 51), ("float16", "4", 158), ("bfloat16", "4", 20)],
+    [
+        pytest.param("float16", "8", 409, marks=pytest.mark.slow),
+        ("bfloat16", "8", 51),
+        ("float16", "4", 158),
+        ("bfloat16", "4", 20),
+    ],
 )
 def test_the_nearest_head_is_safe_up_to_the_first_tie(name: str, beta: str, safe: int) -> None:
     """At beta 8 the safe lengths are one less than the first ties in `test_rounding`, which computes the ties alone.

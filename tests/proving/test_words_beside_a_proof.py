@@ -9,12 +9,14 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hardsim.campaign.check import CheckOptions, Progress, check_subject
+from hardsim.campaign.result import CheckResult
 from hardsim.campaign.workers import Call, Crew, Job, LocalCrew, Shard, Started, work
 from hardsim.errors import InputError
 from hardsim.lang.spec.oracle import Lines
@@ -26,7 +28,7 @@ from tests.support.check import Verdict
 from tests.support.clusters import PATIENCE
 from tests.support.mistakes import raised
 
-OPTIONS = CheckOptions(12, exhaustive=4, samples=6)
+OPTIONS = CheckOptions(9, exhaustive=4, samples=6)
 FEW = 8
 """Most prefixes of a length that are run before the weights are looked at: all up to 3 symbols."""
 UNPROVED, PROVED, REFUTED = Fraction(-7, 5), Fraction(-10), Fraction(0)
@@ -94,12 +96,19 @@ def subject(level: Fraction, text: str = TRUE) -> External:
     return External(name="here", sha256="0" * 64, alphabet=network.symbols, network=network, oracle=oracle)
 
 
+@cache
+def alone(level: Fraction, text: str, max_n: int = OPTIONS.max_n) -> CheckResult:
+    """Return the result of a proof with the words after it, in this process."""
+    return external.check_network(subject(level, text), replace(OPTIONS, max_n=max_n), crew=LocalCrew(1))
+
+
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the prover run few prefixes."""
     monkeypatch.setattr(external, "EVERY", FEW)
 
 
+@pytest.mark.parametrize("max_n", [OPTIONS.max_n, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wait", [0, 3, 1000, None])
 @pytest.mark.parametrize(
     ("level", "text", "verdict"),
@@ -111,12 +120,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_result_does_not_depend_on_when_the_proof_ends(
-    level: Fraction, text: str, verdict: Verdict, wait: int | None
+    level: Fraction, text: str, verdict: Verdict, wait: int | None, max_n: int
 ) -> None:
-    given, crew = subject(level, text), Beside(wait)
-    alone = external.check_network(given, OPTIONS, crew=LocalCrew(1))
-    assert alone.verdict is verdict
-    assert external.check_network(given, OPTIONS, crew=crew) == alone
+    crew, expected = Beside(wait), alone(level, text, max_n)
+    assert expected.verdict is verdict
+    assert external.check_network(subject(level, text), replace(OPTIONS, max_n=max_n), crew=crew) == expected
     assert crew.begun == ["the proof about here"]
     assert crew.answered
 
@@ -151,8 +159,8 @@ def test_the_prover_is_asked_here_where_no_process_can_be() -> None:
     class Apart(Beside):
         beside = Crew.beside  # type: ignore[assignment]
 
-    given, crew = subject(UNPROVED), Apart(0)
-    assert external.check_network(given, OPTIONS, crew=crew) == external.check_network(given, OPTIONS)
+    crew = Apart(0)
+    assert external.check_network(subject(UNPROVED), OPTIONS, crew=crew) == alone(UNPROVED, TRUE)
     assert not crew.begun
 
 
@@ -178,9 +186,11 @@ def test_an_interruption_of_the_words_ends_the_check() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
-def test_forked_processes_give_the_same_report() -> None:
-    command = [sys.executable, "-m", "hardsim", "check", "formulas/networks/flipflop.spec", "--max-n", "14"]
-    command += ["--samples", "20", "--json", "-", "--workers"]
+@pytest.mark.parametrize("max_n", ["10", pytest.param("14", marks=pytest.mark.slow)])
+def test_forked_processes_give_the_same_report(max_n: str) -> None:
+    """Words run beside the proof: the prover runs those of up to 8 symbols."""
+    command = [sys.executable, "-m", "hardsim", "check", "formulas/networks/flipflop.spec", "--max-n", max_n]
+    command += ["--samples", "10", "--json", "-", "--workers"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     one, two = (
         subprocess.run([*command, count], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -82,11 +82,12 @@ def compare(network: Network, oracle: Any, longest: int, limits: LayerLimits) ->
     return proof
 
 
+@pytest.mark.parametrize("longest", [5, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(12))
-def test_random_networks_against_every_word(seed: int) -> None:
+def test_random_networks_against_every_word(seed: int, longest: int) -> None:
     network, oracle = random_case(seed)
-    weak = compare(network, oracle, 6, replace(ONE, levels=(2,)))
-    full = compare(network, oracle, 6, LayerLimits())
+    weak = compare(network, oracle, longest, replace(ONE, levels=(2,)))
+    full = compare(network, oracle, longest, LayerLimits())
     assert weak.proved <= full.proved
     assert not full.opened
 
@@ -186,11 +187,13 @@ def words_of(demands: PrefixDemands, n: int) -> list[tuple[tuple[int, ...], int]
     return found
 
 
+@pytest.mark.parametrize("longest", [4, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("checkpoint", "ranges"), [(False, False), (True, False), (False, True), (True, True)])
-def test_cells_and_bounds_of_the_second_layer_contain_every_word(seed: int, checkpoint: bool, ranges: bool) -> None:
+def test_cells_and_bounds_of_the_second_layer_contain_every_word(
+    seed: int, checkpoint: bool, ranges: bool, longest: int
+) -> None:
     network, oracle = random_case(seed)
-    longest = 4 if ranges else 5
     demands = demands_of(oracle, network, longest)
     layers = TwoLayers(network, demands, LayerLimits(score=0.02, cells=4), ranges)
     tables = layers.tables
