@@ -22,7 +22,7 @@ def test_a_formula_is_shown_checked_and_proved(hardsim: Cli) -> None:
     found = hardsim("check", *GIVEN, "--max-n", "5")
     assert found.code == 0
     assert found.out.startswith("PROVED")
-    proof = hardsim("prove", *GIVEN, "--all-n")
+    proof = hardsim("prove", *GIVEN, "--all-n", "--max-n", "4")
     assert proof.code == 0
     assert "every word of every length" in " ".join(proof.out.split())
 
@@ -86,7 +86,7 @@ def test_it_is_traced_bounded_measured_and_reported(hardsim: Cli, tmp_path: Path
     assert measured.code == 0
     assert "float32" in measured.out
     assert hardsim("report", *GIVEN, "--max-n", "3", "-o", str(tmp_path / "report")).code == 0
-    assert hardsim("export", *GIVEN, "--to", "safetensors", "-o", str(tmp_path / "out")).code == 0
+    assert hardsim("export", *GIVEN, "--to", "safetensors", "-o", str(tmp_path / "out"), "--max-n", "8").code == 0
 
 
 def test_the_reach_of_an_epsilon(hardsim: Cli) -> None:

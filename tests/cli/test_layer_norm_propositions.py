@@ -13,7 +13,7 @@ def test_a_certificate_is_that_of_the_file(hardsim: Cli, tmp_path: Path) -> None
     other.write_text(FORMULA.replace("<= 2", "<= 3"))
     made, model = str(tmp_path / "f.cert.json"), str(tmp_path / "f.model.json")
     options = ("--regime", "layer-norm")
-    assert hardsim("prove", str(formula), *options, "--all-n", "--certificate", made).code == 0
+    assert hardsim("prove", str(formula), *options, "--all-n", "--max-n", "3", "--certificate", made).code == 0
     assert hardsim("compile", str(formula), *options, "-o", model).code == 0
     found = hardsim("verify", made, "--formula", str(formula), "--model", model)
     assert found.code == 0
