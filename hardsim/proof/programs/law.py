@@ -219,7 +219,7 @@ def depends_on_i(value: Value) -> bool:
     return isinstance(value, Ratio) and "i" in value.names
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
     places = [i, n, *OTHERS]
     top, bottom = value.top(*places), value.bottom(*places)
@@ -233,7 +233,7 @@ def at(values: OfN, n: int) -> list[Fraction]:
     return [number(value, 0, n) for value in values if not (isinstance(value, Ratio) and _singular(value, n))]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _singular(value: Ratio, n: int) -> bool:
     """Return True if a function divides by 0 at a length."""
     return bool(value.bottom(0, n, *OTHERS) == 0)
