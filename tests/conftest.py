@@ -26,8 +26,8 @@ def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage while tests are imported and collected, nor later among what was made then.
 
     That makes many objects, of which hardly any are garbage. Python would look through all of them again and again: a
-    third of the time of the collection. Tests that read syntax trees make many objects, too. With Python's thresholds
-    they took a third longer.
+    third of the time of the collection. Tests that read syntax trees make many objects, too, which Python's thresholds
+    slow down.
     """
     gc.disable()
     try:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, product
-from math import ceil, inf
+from math import inf
 
 import numpy as np
 
@@ -361,7 +361,8 @@ class BatchHard:
         if order is None or (head.select is not None and not order.prefers(forms[-1].whole, head.weighting)):
             return None
         declared = self._declared[head.name]
-        limits = None if declared is None else [ceil(gap * order.unit) for gap in declared]
+        # the least integers that are at least gap times unit
+        limits = None if declared is None else [-(-gap.numerator * order.unit // gap.denominator) for gap in declared]
         codes = 2 * order.ranks
         found = Ranked(order, codes.astype(np.int16 if codes.max() < 1 << 14 else np.int32), limits)
         if not shape.bits:
