@@ -32,7 +32,7 @@ class Page:
 
     def read(self, kind: type[Row]) -> list[Row]:
         """Read the stored results, one record of class `kind` each."""
-        return msgspec.json.decode((ROOT / "benchmarks" / self.results).read_bytes(), type=list[kind])  # type: ignore[valid-type]  # a variable type
+        return msgspec.json.decode((ROOT / "benchmarks" / self.results).read_bytes(), type=list[kind])  # type: ignore[valid-type]  # the type is an argument
 
     def store(self, rows: Iterable[Any]) -> None:
         """Store results as JSON, one a line."""

@@ -109,7 +109,7 @@ CASES = (
         for number in LARGE
     ),
     *(
-        Case("prover", FLIPFLOP, [(what, "s", ("≤", target))], lambda what=what: ({what: span(*SPANS[what])}, ""))  # type: ignore[misc]  # a default
+        Case("prover", FLIPFLOP, [(what, "s", ("≤", target))], lambda what=what: ({what: span(*SPANS[what])}, ""))  # type: ignore[misc]  # mypy infers no lambdas with defaults
         for what, target in zip(SPANS, (20, 60), strict=True)
     ),
     # The limit is n^2, and 5 % for the error of a fit to four measured times.

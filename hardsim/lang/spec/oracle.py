@@ -57,7 +57,7 @@ class _Sent:
     """A mixin for objects that are pickled as their fields, without cached results."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]  # a mixin
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]  # only dataclasses inherit this
 
 
 # ---- values at positions ----
