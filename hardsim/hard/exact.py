@@ -268,7 +268,8 @@ def _steady(program: Program) -> list[frozenset[str]]:
     found = []
     for layer in program.layers:
         found.append(frozenset(steady))
-        steady -= steady if layer.norm_1 is not None or layer.norm_2 is not None else set(layer.written)
+        normed = layer.norm_1 is not None or layer.norm_2 is not None
+        steady = set() if normed else steady - set(layer.written)
     return found
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from math import lcm
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -723,7 +723,7 @@ def few_queries(scores: Scores, sight: Sight, values: Columns) -> AttendedRows |
     return AttendedRows(gap, maxima, reach, winners if step == 1 else size - 1 - winners, totals)
 
 
-Kinds = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+Kinds: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """Numbers of queries, (words or 1, size), and the word and a position of each number."""
 
 
@@ -754,10 +754,12 @@ def _kinds(scores: Scores, step: int) -> Kinds | None:
 
 @lru_cache(16)
 def _known_kinds(queries: tuple[bytes, ...], size: int, step: int) -> Kinds | None:
+    """Return the numbers of `_kinds_of` for queries that all words share, given as bytes so that they can be a key."""
     return _kinds_of([np.frombuffer(query, dtype=np.int64)[None] for query in queries], size, step)
 
 
 def _kinds_of(queries: Sequence[Integers], size: int, step: int) -> Kinds | None:
+    """Return the numbers of `_kinds` for machine integers, (words or 1, size) each."""
     words = max(map(len, queries), default=1)
     combined = np.zeros((words, size), dtype=np.int64)
     for query in queries:

@@ -143,11 +143,10 @@ class Exact:
         where y+ is the greater of y and 0."""
         if cap is None or not high:
             whole, unit, (least, most) = self.whole, self.unit, self.ends
-            if unit >= LARGE_UNIT or whole.dtype == object:
-                positive = np.maximum(whole, 0)
-                return Exact.of(np.minimum(positive, unit) if high else positive, unit)
             whole = whole if least >= 0 else np.maximum(whole, 0)
             whole = whole if most <= unit or not high else np.minimum(whole, unit)
+            if unit >= LARGE_UNIT or whole.dtype == object:  # a divisor may have become common, and numbers small
+                return Exact.of(whole, unit)
             least, most = (min(max(end, 0), unit) if high else max(end, 0) for end in (least, most))
             return Exact(whole, unit, most, None, (least, most))
         shape = np.broadcast_shapes(self.whole.shape, cap.whole.shape)
