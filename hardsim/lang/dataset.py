@@ -13,6 +13,7 @@ from typing import Any
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.frontend import source_of
+from hardsim.lang.json_text import parse_json
 from hardsim.lang.words import check_word, read_words
 
 WORDS = ("word", "words", "text", "input", "sequence", "string", "sentence", "prefix", "tokens")
@@ -188,16 +189,11 @@ def _written(source: Source, inside: Span) -> DataCell:
 
 
 def _objects(source: Source) -> Iterator[DataRow]:
+    hint = f"Each line is {EXAMPLES[JSON_LINES]}."
     for line in _lines(source):
         try:
             # Numbers stay as they are written.
-            text = source.text[line.start : line.end]
-            found = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_members)
-        except json.JSONDecodeError as error:
-            place = Span(line.start + error.pos, line.start + error.pos + 1)
-            raise SourceError(source, place, f"this is not JSON: {error.msg}", EXAMPLES[JSON_LINES]) from None
-        except RecursionError:
-            raise SourceError(source, line, "too many brackets", EXAMPLES[JSON_LINES]) from None
+            found = parse_json(source, line, hint, parse_int=str, parse_float=str, object_pairs_hook=_members)
         except KeyError as error:
             raise SourceError(source, line, f"the key {error} occurs twice", EXAMPLES[JSON_LINES]) from None
         if isinstance(found, list) and len(found) == 2:

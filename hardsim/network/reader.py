@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
+from hardsim.errors import InputError, Span, did_you_mean
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.frontend import source_of
+from hardsim.lang.json_text import parse_json
 from hardsim.network.numbers import Rational, plain
 from hardsim.visible import visible
 
@@ -83,8 +85,8 @@ def shown(value: Any) -> str:
 
 def read_json(data: bytes, name: str, advice: str = "", settings: bool = False) -> Reader:
     """Parse a JSON document into a reader. `advice` replaces the usual hint of errors; give it if the document is not a
-    model. In a document of `settings` decimals are Fractions, and keys may be empty. Raises InputError if the data is
-    not UTF-8 or not JSON (NaN and Infinity are not), or an object has the same key twice."""
+    model. In a document of `settings` decimals are Fractions, and keys may be empty. Raises SourceError, with a place,
+    if the data is not UTF-8 or not JSON; InputError for NaN and Infinity, and if an object has the same key twice."""
     # The parser's hooks do not know the place of a value. They leave `Refused` there, and `refusals` finds the places
     # later.
     refused: list[Refused] = []
@@ -107,22 +109,15 @@ def read_json(data: bytes, name: str, advice: str = "", settings: bool = False) 
         twice = next((key for key, count in Counter(key for key, _ in pairs).items() if count > 1), None)
         return found if twice is None else refuse(f"the key {shown(twice)} occurs twice in one object")
 
-    try:
-        text = data.decode("utf-8-sig")
-        value = json.loads(
-            text,
-            object_pairs_hook=members,
-            parse_float=decimal,
-            parse_constant=lambda found: refuse(f"{found} is not a JSON number"),
-        )
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: not UTF-8 at byte {error.start}", advice or REWRITE) from None
-    except json.JSONDecodeError as error:
-        place = Span(error.pos, error.pos + 1)
-        raise SourceError(Source(name, text), place, f"not JSON: {error.msg}", hint=advice or REWRITE) from None
-    except (RecursionError, ValueError):
-        message = f"{name}: not JSON that hardsim can read (nested too deeply, or a number too long)"
-        raise InputError(message, advice or REWRITE) from None
+    source = source_of(data, name, "JSON", advice or REWRITE)
+    value = parse_json(
+        source,
+        Span(0, len(source.text)),
+        advice or REWRITE,
+        object_pairs_hook=members,
+        parse_float=decimal,
+        parse_constant=lambda found: refuse(f"{found} is not a JSON number"),
+    )
     document = Reader(value, name, advice=advice or ADVICE)
     if refused:
         raise next(document.refusals())

@@ -21,6 +21,7 @@ from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang import ltl_parser
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_formula
+from hardsim.network.reader import read_json
 from hardsim.proving.rocq.folder import folder_files
 from hardsim.proving.rocq_formula import FormulaMeaning, atoms_of, meaning_of_file, predicates_of
 from hardsim.records import Embedded, Natural, Record, one_of, written
@@ -114,6 +115,9 @@ def read_model(path: str) -> dict[str, Any]:
         document = json.loads(data)
     except (ValueError, RecursionError):
         document = None
+        # A file that begins otherwise, such as a formula, is not a model with a mistake.
+        if data.lstrip().startswith(b"{"):
+            read_json(data, path, f"Write a model with: {COMPILED}")  # whose errors have a place
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(f"{path}: not the compiled model of a formula", f"Write one with: {COMPILED}")
     read_input(path).as_read()  # which checks every name, index and number

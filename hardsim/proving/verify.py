@@ -18,6 +18,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_head
 from hardsim.lang.unread_files import naming
+from hardsim.network.reader import read_json
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Weighting
@@ -34,6 +35,7 @@ from hardsim.targets.subject import Subject, own_predicates
 from hardsim.verify import (
     LARGEST_FILE,
     MAKE_ONE,
+    NotJson,
     Shown,
     Unreadable,
     accept,
@@ -180,11 +182,12 @@ def verified(path: str, target: CertifiedTarget, shown: Shown | None = None) -> 
     """Return the result of checking one file. `shown` is called with the progress where that may take long. Raises
     InputError if the file is not a certificate."""
     with naming(path, path):
+        data = read_bytes(path, LARGEST_FILE, missing=f"check the path; {MAKE_ONE[0].lower()}{MAKE_ONE[1:]}")
         try:
-            document = read(
-                read_bytes(path, LARGEST_FILE, missing=f"check the path; {MAKE_ONE[0].lower()}{MAKE_ONE[1:]}")
-            )
+            document = read(data)
         except Unreadable as error:
+            if isinstance(error, NotJson):
+                read_json(data, path, MAKE_ONE, settings=True)  # whose errors have a place, which the checker lacks
             raise InputError(f"{path}: {error}", MAKE_ONE) from None
     found: list[ExternalFacts | None] = []
     reason = rejection(lambda: found.append(target.compare(document, shown)))

@@ -75,19 +75,23 @@ class Unreadable(Exception):
     """A file is not a certificate, or not one of a version that is read. The message says why."""
 
 
+class NotJson(Unreadable):
+    """A file is not JSON, or has numbers or keys that a certificate cannot have. The message says why."""
+
+
 def read(data: bytes) -> dict[str, Any]:
-    """Return the certificate in the bytes of a file. Its sections are not looked at yet. Raises Unreadable if the bytes
-    are not JSON, a key occurs twice, or it is not a certificate of a known version."""
+    """Return the certificate in the bytes of a file. Its sections are not looked at yet. Raises NotJson if the bytes
+    are not JSON, or a key occurs twice; Unreadable if it is not a certificate of a known version."""
     try:
         document = json.loads(
             data, object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_no_number
         )
     except UnicodeDecodeError as error:
-        raise Unreadable(f"not valid JSON: not {error.encoding.upper()} at byte {error.start}") from None
+        raise NotJson(f"not valid JSON: not {error.encoding.upper()} at byte {error.start}") from None
     except RecursionError:
-        raise Unreadable("not valid JSON: it is nested too deeply") from None
+        raise NotJson("not valid JSON: it is nested too deeply") from None
     except ValueError as error:
-        raise Unreadable(f"not valid JSON: {error}") from None
+        raise NotJson(f"not valid JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise Unreadable("not a certificate of hardsim")
     version = document.get("schema_version")

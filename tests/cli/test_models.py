@@ -377,7 +377,7 @@ def test_errors_that_show_the_text(hardsim: Any, tmp_path: Path) -> None:
     path = write(tmp_path, with_head(gap="1/m"))
     hardsim("show", path).refused(f"{path}: layers[0].heads[0].gap:1:3: error: unknown name 'm'\n  1/m\n    ^\n")
     path.write_text('{"format": "hardsim-ahat",\n  1}', encoding="utf-8")
-    hardsim("show", path).refused(f"{path}:2:3: error: not JSON")
+    hardsim("show", path).refused(f"{path}:2:3: error: this is not JSON")
 
 
 def test_an_example_that_the_model_gets_wrong(hardsim: Any, tmp_path: Path) -> None:

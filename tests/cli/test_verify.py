@@ -40,16 +40,16 @@ def test_an_altered_certificate_is_rejected(hardsim: Any, proved: Path) -> None:
 
 
 def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
-    hardsim("verify", since).refused("not valid JSON", "hardsim prove FILE --certificate")
+    hardsim("verify", since).refused(f"{since}:1:1: error: this is not JSON", "hardsim prove FILE --certificate")
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
     for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 9}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
         assert hardsim("verify", wrong).says("error").code == 2, text[:20]
     for data, message in (
-        (b"[" * 10**5, "not valid JSON: it is nested too deeply"),
-        (b'["\xff"]', "not valid JSON: not UTF-8 at byte 2"),
-        (b"[1" + b"0" * 5000 + b"]", "not valid JSON: an integer of 5001 characters"),
+        (b"[" * 10**5, "the brackets of this JSON are nested too deeply"),
+        (b'["\xff"]', "not UTF-8: byte 0xff at offset 2"),
+        (b"[1" + b"0" * 5000 + b"]", "an integer of this JSON is too long"),
     ):
         wrong.write_bytes(data)
         hardsim("verify", wrong).refused(message)
@@ -204,7 +204,7 @@ def test_kinds_of_numbers_are_distinguished(hardsim: Any, proved: Path) -> None:
         ('"min_n": 1', '"min_n": 1, "min_n": 1', 2, ""),
         ('"min_n": 1', '"min_n": 1e0', 1, ""),
         *(
-            ('"min_n": 1', f'"min_n": {no}', 2, f"{no} is not a number of JSON")
+            ('"min_n": 1', f'"min_n": {no}', 2, f"at min_n: {no} is not a JSON number")
             for no in ("NaN", "Infinity", "-Infinity")
         ),
     ):

@@ -104,7 +104,7 @@ def test_written_rows_are_read_again(pairs: list[tuple[str, str]]) -> None:
         ("d.jsonl", '["a", {}]\n', "d.jsonl:1:1", "a value of this row is an object"),
         ("d.jsonl", '["a", [[1]]]\n', "d.jsonl:1:1", "a value of this row is a list of other values"),
         ("d.jsonl", '["a", NaN]\n', "d.jsonl:1:1", "a value of this row is not a finite number"),
-        ("d.jsonl", "[" * 100_000 + "\n", "d.jsonl:1:1", "too many brackets"),
+        ("d.jsonl", "[" * 100_000 + "\n", "d.jsonl:1:301", "the brackets of this JSON are nested too deeply"),
     ],
 )
 def test_mistakes_have_their_place(name: str, text: str, place: str, message: str) -> None:

@@ -366,7 +366,7 @@ def test_a_mistake_in_a_table_has_a_place(tmp_path: Path, change: dict[str, obje
             '{"states": [], "states"',
             'x.json: at the top level: the key "states" occurs twice in one object',
         ),
-        ('"3": {}', '"3": {', "x.json:1:.*: error: not JSON: "),
+        ('"3": {}', '"3": {', "x.json:1:.*: error: this is not JSON"),
     ],
 )
 def test_a_table_that_is_no_sound_json_has_a_place(tmp_path: Path, old: str, new: str, message: str) -> None:

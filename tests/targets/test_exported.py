@@ -279,4 +279,4 @@ def test_other_files(compiled: dict[str, bytes], tmp_path: Path) -> None:
     twice = compiled[CONFIG].replace(b'"version"', b'"title": "", "version"', 1)
     assert '"title" occurs twice' in refused(tmp_path / "twice", {**compiled, CONFIG: twice})
     half = {**compiled, CONFIG: compiled[CONFIG][:500]}
-    assert "error: not JSON: " in refused(tmp_path / "half", half)
+    assert "error: this is not JSON" in refused(tmp_path / "half", half)

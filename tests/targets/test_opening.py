@@ -271,9 +271,9 @@ def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"{", ":1:2: error: not JSON"),
-        (b"[" * 100_000, "not JSON that hardsim can read"),
-        (b'{"format": "\xff"}', "not UTF-8 at byte 12"),
+        (b"{", ":1:2: error: this is not JSON: it ends too early"),
+        (b"[" * 100_000, ":1:301: error: the brackets of this JSON are nested too deeply"),
+        (b'{"format": "\xff"}', ":1:13: error: not UTF-8: byte 0xff at offset 12"),
         (b"[]", 'this is JSON without "format": one of hardsim-model, '),
         (b'{"format": "other", "layers": []}', 'this is JSON without "format": one of hardsim-model, '),
         (b'{"format": "other", "schema_version": 1}', "expected one of hardsim-model, "),
