@@ -1,6 +1,8 @@
-"""The JSON document of a run that was refused, or that failed, as a whole: before its session, or without any result.
+"""The JSON document of a run that was refused, or that failed, as a whole: before its session, or without any result;
+and its report in a format of `report.outcome`.
 
-Whoever reads the document then finds the error, and not an older document or no file. Nothing is written over a file
+Whoever reads the document then finds the error, and not an older document or no file; and another program that reads
+JUnit, say, finds the error and not an empty text. Nothing is written over a file
 that the command names, and nothing if the error is about the document itself.
 """
 
@@ -9,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -18,10 +21,14 @@ from hardsim.cli import exit_codes
 from hardsim.cli.streams import LostOutput
 from hardsim.errors import HardsimError, InputError
 from hardsim.files import STDOUT, Sink, is_directory, names_in
-from hardsim.options.table import JSON, Request
+from hardsim.options.table import FORMATS, JSON, TEXT, Request
 
+REPORTED = {"watch": "check"}
+"""The commands whose documents are those of another command, which they run."""
 ABOUT_DOCUMENT = ("--json", "--format", "standard output")
 """Parts of messages about the document itself."""
+REPORTS = tuple(form for form in FORMATS if form not in (TEXT, JSON))
+"""The formats of reports for other programs."""
 
 
 @contextmanager
@@ -72,17 +79,26 @@ def _within(name: str) -> list[str]:
 
 
 def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: int, message: str) -> None:
-    """Write a document with one error, if one was asked for that overwrites none of the named files."""
-    place = STDOUT if values.get("format") == JSON else values.get("json")
+    """Write a document, and a report to standard output, with one error: as they were asked for, and if the document
+    overwrites none of the named files."""
+    form = values.get("format")
+    place = STDOUT if form == JSON else values.get("json")
+    if form in REPORTS and command not in REPORTED and place != STDOUT:
+        from hardsim.report.outcome import Ending, Finished, Format, Outcome
+
+        one = Outcome(None, None, Ending.ERROR, code, message.partition("\n")[0], 0.0, details=message, file=False)
+        text = cast(Format, import_module(f"hardsim.report.{form}")).render(Finished(command, code, [one], [], []))
+        Sink(STDOUT, "--format").write(text)
     if place is None:
         return
     from hardsim.report.document import RANDOM, RESULTS, Document
     from hardsim.report.notices import Failure
     from hardsim.targets.paths import read_with  # imports every reader
 
-    if command not in RESULTS:
+    reported = REPORTED.get(command, command)
+    if reported not in RESULTS:
         return
-    seed = values.get("seed") if command in RANDOM else None
+    seed = values.get("seed") if reported in RANDOM else None
     with suppress(InputError), Sink(place, "--json") as sink:
         every = [*map(_value, named)]
         for name in every:
@@ -90,4 +106,9 @@ def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: 
             if name and (name != place or every.count(name) > 1):
                 for path in (*read_with(name), *_within(name)):
                     sink.spare(path)
-        sink.write(Document(command, seed, code, errors=(Failure(None, code, message),)).to_json())
+        text = Document(reported, seed, code, errors=(Failure(None, code, message),)).to_json()
+        if command in REPORTED and place == STDOUT:  # such a command writes a document a line
+            from msgspec.json import format
+
+            text = format(text, indent=-1) + "\n"
+        sink.write(text)

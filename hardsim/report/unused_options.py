@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hardsim.errors import HardsimError, InputError
+from hardsim.network.transformer import SoftWeighting
 from hardsim.options.table import ASKING, COMPILED, TRYING, Request
+from hardsim.program.regimes import MEANS
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import declares
 from hardsim.targets.result import AUTO, FLOAT64
@@ -120,6 +122,11 @@ def unused_by(command: str, request: Request, subject: Subject) -> list[str]:
     remarks = []
     if request.counting is not None and subject.of_formula and not subject.facts.counting:
         remarks.append("--counting: not used; the formula compares no counts")
+    program, plain = subject.program, SoftWeighting.SOFTMAX
+    given = request.exponential is not None or request.weighting not in (None, plain)
+    if given and program.weighting is plain and program.regime in [one.name for one in MEANS]:
+        option = "--weighting" if request.exponential is None else "--exponential"
+        remarks.append(f"{option}: not used; heads of regime '{program.regime}' have no scores, and take plain means")
     if command == "compile" and "max_n" in request.written and (request.hard or not subject.by_theorem):
         remarks.append("--max-n: not used; the written network reads words of every length")
     return remarks

@@ -1,13 +1,21 @@
 """Tests of commands that are refused as a whole: their JSON document, and the options that their advice names."""
 
+import csv
+import html
+import io
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from hardsim.cli.manual import COMMANDS
+from hardsim.cli.typer_options import options_of
+from hardsim.options.table import FORMATS
 from hardsim.report.document import RESULTS
 from tests.cli.conftest import SINCE, Cli, written
 from tests.support.documents import VALIDATOR
@@ -81,6 +89,48 @@ def test_a_refusal_is_the_only_document_on_standard_output(hardsim: Cli, place: 
         assert hardsim("equiv", "since.ltl", *options).exits(2).json["errors"][0]["exit_code"] == 2
     assert "equiv compares files with the first one" in hardsim("equiv", "since.ltl", "--format", "junit").exits(2).out
     assert hardsim("check", "since.ltl", "--json", "/nosuch/j.json").exits(2).out == ""
+
+
+REPORTS: dict[str, Callable[[str], list[Any]]] = {
+    "junit": lambda text: [one.get("name") for one in ElementTree.fromstring(text).iter("testcase")],
+    "github": lambda text: re.findall("^::error .*$", text, re.MULTILINE),
+    "sarif": lambda text: json.loads(text)["runs"][0]["results"],
+    "csv": lambda text: [*csv.DictReader(io.StringIO(text))],
+}
+"""For each format that other programs read, the errors in a report."""
+
+
+@pytest.mark.parametrize("form", REPORTS)
+def test_a_refused_command_writes_the_report_that_was_asked_for(hardsim: Cli, place: Path, form: str) -> None:
+    assert {*REPORTS} == {*FORMATS} - {"text", "json"}
+    commands = [name for name in COMMANDS if "format" in options_of(name) and name != "watch"]
+    lines = [line for line in REFUSED if line.split()[0] in commands and "max-n" not in line]
+    assert {line.split()[0] for line in lines} >= {"check", "prove", "equiv", "verify", "bound"}
+    for line in lines:
+        command, *rest = line.split()
+        found = hardsim(command, "--format", form, *rest).exits(2)
+        (one,) = REPORTS[form](found.out)
+        message = found.err.split("error: ")[1].split("\n")[0]
+        assert message in html.unescape(found.out.replace('\\"', '"').replace('""', '"')), line
+        assert one
+    found = hardsim("check", "since.ltl", "--format", form, "--json", "j.json", "--nosuch").exits(2)
+    assert len(REPORTS[form](found.out)) == 1
+    assert json.loads((place / "j.json").read_text(encoding="utf-8"))["exit_code"] == 2
+    # A document is alone on standard output.
+    json.loads(hardsim("check", "since.ltl", "--format", form, "--json", "-", "--nosuch").exits(2).out)
+    hardsim("check", "since.ltl", "--format", form, "--json", "-").refused("standard output")
+
+
+def test_watch_that_is_refused_writes_a_line_with_the_document_of_check(hardsim: Cli, place: Path) -> None:
+    for line in ("nosuch.ltl", "since.ltl --regime nosuch", "--nosuch", "since.ltl --max-n x"):
+        found = hardsim("watch", "--json", "-", *line.split()).exits(2)
+        (text,) = found.out.splitlines()
+        assert found.json["command"] == "check"
+        (error,) = json.loads(text)["errors"]
+        assert error["message"].split("\n")[0] in " ".join(found.err.split())
+        hardsim("watch", "--json", "j.json", *line.split()).refused()
+        assert json.loads((place / "j.json").read_text(encoding="utf-8"))["errors"] == [error]
+    hardsim("watch", "since.ltl", "--format", "junit").refused("watch prints text or json")
 
 
 OPTIONS = (

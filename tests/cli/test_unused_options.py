@@ -85,6 +85,29 @@ def test_an_option_that_changes_nothing_is_named(
         assert found.out == plain.out  # the option changes nothing
 
 
+@pytest.mark.parametrize("command", ["check", "prove", "show", "bound", "words", "compile"])
+@pytest.mark.parametrize("option", [("--exponential", "fp16"), ("--weighting", "sparsemax")], ids=" ".join)
+def test_heads_without_scores_have_plain_means(
+    hardsim: Cli, tmp_path: Path, command: str, option: tuple[str, str]
+) -> None:
+    path, made = written(tmp_path / "some.ltl", "alphabet: a b\nO a\n"), tmp_path / "made.json"
+    more = {"compile": ["-o", str(made)], "words": ["--by", "soft", "--max-n", "2"], "show": []}.get(
+        command, ["--max-n", "2"]
+    )
+    remark = f"{option[0]}: not used; heads of regime 'layer-norm' have no scores, and take plain means"
+    plain = hardsim(command, path, *more, "--regime", "layer-norm").exits(0).unsaid("not used")
+    written_then = made.read_bytes() if command == "compile" else b""
+    found = hardsim(command, path, *more, "--regime", "layer-norm", *option).exits(0).says(remark)
+    assert found.out == plain.out
+    assert command != "compile" or made.read_bytes() == written_then
+    # Regime rounded has scores if exponentials are rounded.
+    other = hardsim(command, path, *more, "--regime", "rounded", *option).exits(0)
+    assert ("regime 'rounded' have no scores" in other.err) is (option[0] == "--weighting")
+    hardsim(command, path, *more, "--regime", "causal-temperature", *option).exits(0).unsaid("have no scores")
+    if command == "check":
+        hardsim(command, path, *more, "--regime", "all", *option).exits(0).says(remark)
+
+
 @pytest.mark.parametrize(
     ("command", "rest", "option"),
     [
