@@ -31,7 +31,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial, wraps
 from html import escape
 from inspect import Parameter, signature
@@ -93,6 +93,7 @@ from hardsim.lang.unread_files import naming
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring import bound as bounds
 from hardsim.measuring import critical as criticals
 from hardsim.measuring import norm_reach as norm_reaches

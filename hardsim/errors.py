@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.visible import visible
 
 _SHOWN = 160

@@ -6,10 +6,10 @@ In a wheel they are inside the package; in a source tree (and an editable instal
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from hardsim.errors import InputError, did_you_mean
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent

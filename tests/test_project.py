@@ -29,7 +29,7 @@ ROOMS = (
     "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-TOOLS = ("version", "visible", "files", "examples", "records", "kept")
+TOOLS = ("version", "visible", "files", "examples", "records", "kept", "lazy_dataclass")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {
     "keywords": "report",
     "api": "report",

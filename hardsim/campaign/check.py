@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import groupby, islice, takewhile
@@ -50,6 +50,7 @@ from hardsim.campaign.words import PAIRS, STRUCTURED_LIMIT, Effort, LanguageWord
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard, processors
 from hardsim.errors import InputError
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import ALL, SHARE, Request
 from hardsim.run.enclosure import nearest_float
 from hardsim.targets.base import Target

@@ -14,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +24,7 @@ from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Draft, FileLock, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.lang.valuations import alphabet_lines
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import DECIDING, Request
 from hardsim.version import __version__
 

@@ -3,12 +3,12 @@ batch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, largest, widened
 from hardsim.run.enclosure import ETA, GROW, Block, Floats, Integers, U, most, outward, quotients
 

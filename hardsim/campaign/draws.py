@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from random import Random
@@ -24,6 +23,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import POSITIVE, UNIFORM
 from hardsim.targets.base import Target
 from hardsim.targets.file_columns import accepted_words

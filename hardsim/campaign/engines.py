@@ -9,7 +9,7 @@ rationals exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import chain, islice
 from math import inf, isinf, nextafter
@@ -24,6 +24,7 @@ from hardsim.campaign.result import HeadResult
 from hardsim.errors import Undecided
 from hardsim.hard.batch_hard import BatchHard, BatchHardTrace
 from hardsim.hard.exact import ExactModel, HardTrace
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact
 from hardsim.network.numbers import ONE
 from hardsim.network.transformer import Schedule, Terms, Transformer

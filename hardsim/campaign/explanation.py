@@ -7,7 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, islice
 from typing import Any
@@ -26,6 +26,7 @@ from hardsim.lang.files import FormulaLayout
 from hardsim.lang.valuations import Valuations
 from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE
 from hardsim.program.hard_attention import Affine, Head, Program, Unit
 from hardsim.program.regimes import DEFAULT_REGIME, NAMED

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hardsim.campaign.confidence import CONFIDENCE, lower_bound
 from hardsim.campaign.result import Accuracy
 from hardsim.campaign.tally import MOST_WRONG, UNDECIDED, UNJUDGED, WRONG, Tally
 from hardsim.errors import InvariantError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.result import Word
 

@@ -9,7 +9,7 @@ without positions in its scores and values reads the same from every order of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import comb
@@ -20,6 +20,7 @@ from hardsim.campaign.result import HardUndecided, Tie, word_summary
 from hardsim.campaign.words import enumerate_words
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.result import Word
 from hardsim.targets.subject import SIDES, Subject

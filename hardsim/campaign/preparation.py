@@ -8,7 +8,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
@@ -24,6 +24,7 @@ from hardsim.hard.exact import HardTrace
 from hardsim.hard.hardmax import ONE_VALUE, OTHER_MEAN
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import LengthTable, Schedule, SoftWeighting
 from hardsim.program.assemble import assemble
 from hardsim.program.hard_attention import Head, Program

@@ -12,7 +12,6 @@ attention in exact arithmetic, soft means the softmax network.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -23,6 +22,7 @@ from typing import Annotated, TypeAlias
 
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word, written_output
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.result import PrefixProof
 from hardsim.proof.shared.result import NoProof, SecondProof
 from hardsim.records import (

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from hardsim.campaign.judges import NetworkJudge
 from hardsim.campaign.tally import Tally
 from hardsim.campaign.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import NotProved
 from hardsim.targets.expected import ended
 from hardsim.targets.external import External

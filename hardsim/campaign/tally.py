@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ from hardsim.campaign.engines import (
 from hardsim.campaign.result import Mismatch, Violation, judged_part
 from hardsim.errors import InvariantError
 from hardsim.lang.valuations import Numbering
+from hardsim.lazy_dataclass import dataclass
 from hardsim.run.enclosure import Booleans
 from hardsim.run.float_trust import FLOAT_DIGITS
 from hardsim.targets.result import AUTO, BALL, FLOAT64, MPMATH, RATIONAL, Answer, AnyWord, Word, WordError, settled

@@ -7,7 +7,6 @@ Randomness comes from (seed, n) alone, so the words of one length do not depend 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice, product
 from random import Random
 from typing import TypeAlias, TypeVar
@@ -16,6 +15,7 @@ from hardsim.errors import InputError
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet, Valuations
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 
 Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]

@@ -31,7 +31,6 @@ from contextlib import (
     redirect_stdout,
     suppress,
 )
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import islice
@@ -41,6 +40,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from hardsim.campaign.forks import ForkPool, forks_safely
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import Request, unknown
 from hardsim.run.float_trust import hear, reasons
 from hardsim.targets.result import Word

@@ -11,13 +11,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.workers import Crews, Job, Shard, processors
 from hardsim.errors import WorkerFailure
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.inputs.base import Input

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from hardsim.campaign.check import CheckOptions, check_options_of, default_workers, require_one_choice
@@ -20,6 +20,7 @@ from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import Request
 from hardsim.proving.proof_before_words import check_with_proof
 from hardsim.report.check import Listing, print_check, print_list, print_unproved, print_verdict

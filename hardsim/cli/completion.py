@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from glob import escape, glob
 from typing import Any
 
 from hardsim.examples import SUFFIXES, example_names
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import OPTIONS
 
 FILES = frozenset({"files", "file", "words", "formula", "against"})

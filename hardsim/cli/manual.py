@@ -5,7 +5,7 @@ This module imports nothing that computes, so that a mistake in a command line i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hardsim.lazy_dataclass import dataclass
 
 FIRST_EXAMPLES = 4
 """Number of examples of a command on its help page of one screen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from hardsim.campaign.check import check_options_of, check_subject
@@ -20,6 +20,7 @@ from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.files import Sink
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import WRITTEN, Request
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving

@@ -10,7 +10,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, chdir, closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +35,7 @@ from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.measuring.trace import TraceResult, trace_target
 from hardsim.options.table import OPTIONS, Request

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from itertools import chain, combinations
@@ -29,6 +29,7 @@ from hardsim.lang.ltl_parser import TAKEN_HINT
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import ALL, JSON, OPTIONS, TEXT, Request
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.outcome import Ending, Finished, Format, Outcome

@@ -6,13 +6,13 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 
 from hardsim.campaign.result import Verdict
 from hardsim.cli.streams import say
+from hardsim.lazy_dataclass import dataclass
 from hardsim.report.check import STYLES
 from hardsim.report.screen import Screen
 

@@ -13,7 +13,7 @@ run as in `hard.exact`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from itertools import chain, product
 from math import inf
@@ -37,6 +37,7 @@ from hardsim.hard.lanes import (
 )
 from hardsim.hard.order import Order, Ranks, two_largest
 from hardsim.lang.valuations import Numbering, holds_at
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, Integers, combination
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import SoftWeighting

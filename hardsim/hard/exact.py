@@ -13,7 +13,7 @@ direction. A word is refused if anything else would read the stream: a head, a b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from math import isqrt, lcm
 
@@ -25,6 +25,7 @@ from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
 from hardsim.lang.ast import BOS
 from hardsim.lang.reals import Real
 from hardsim.lang.valuations import Numbering, holds_at
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction, real_row
 from hardsim.network.integers import SAFE, Exact, combination
 from hardsim.network.numbers import ONE, Rational

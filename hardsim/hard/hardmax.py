@@ -10,7 +10,7 @@ once, and running maxima give the rows of all its positions. Otherwise every que
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from math import lcm
@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import (
     LARGEST_COLUMN,
     SAFE,

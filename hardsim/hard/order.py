@@ -13,7 +13,6 @@ nothing is assumed about what the head is meant to find.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import lcm
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.hard.hardmax import visible_folds
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import SAFE, Exact, Integers, distinct, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Weighting

@@ -40,7 +40,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
@@ -50,6 +50,7 @@ from hardsim.errors import Source, SourceError, Span, did_you_mean
 from hardsim.lang.lexer import MAX_INTEGER, Cited, Lexeme
 from hardsim.lang.reals import FUNCTIONS, Real, RealNumber, SignUnknown, apply, compare
 from hardsim.lang.reals import Function as FunctionName
+from hardsim.lazy_dataclass import dataclass
 
 Rational: TypeAlias = int | Fraction
 Comparison: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]

@@ -14,7 +14,7 @@ node.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +26,7 @@ from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Alphabet
+from hardsim.lazy_dataclass import dataclass
 
 NO_SPAN = Span(0, 0)
 BOS: Final = "BOS"

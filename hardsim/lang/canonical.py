@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from hardsim.errors import InputError, InvariantError, Span
@@ -37,6 +37,7 @@ from hardsim.lang.vocabulary import (
     unquoted,
 )
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, written_word
+from hardsim.lazy_dataclass import dataclass
 
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+(?:[ ]+[^"\s]+)*"|//[^\n]*')

@@ -9,13 +9,14 @@ nothing is folded: with k propositions a function of them may need as many symbo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import Literal, TypeAlias, assert_never
 
 from hardsim.errors import Source, Span
 from hardsim.lang import ast
 from hardsim.lang.valuations import Alphabet, Symbols, Valuations, everything
+from hardsim.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

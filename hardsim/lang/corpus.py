@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from hardsim.errors import InputError, SourceError, Span
@@ -18,6 +17,7 @@ from hardsim.lang.files import FOREIGN_COMMENT, HEADER, FormulaLayout
 from hardsim.lang.frontend import source_of
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.valuations import GivenNames
+from hardsim.lazy_dataclass import dataclass
 
 OTHERS = (".srasp", ".cr", ".re", ".dot", ".gv", ".jff", ".spec", ".json", ".onnx", ".safetensors")
 """Suffixes of files that are not collections of formulas."""

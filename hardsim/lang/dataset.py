@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.frontend import source_of
 from hardsim.lang.json_text import parse_json
 from hardsim.lang.words import check_word, read_words
+from hardsim.lazy_dataclass import dataclass
 
 WORDS = ("word", "words", "text", "input", "sequence", "string", "sentence", "prefix", "tokens")
 LABELS = ("label", "labels", "output", "target", "class", "answer", "expected", "accept", "allowed", "next")

@@ -13,7 +13,6 @@ attention head:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, cast
 
@@ -23,6 +22,7 @@ from hardsim.lang import ast
 from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor, operands
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 
 LARGEST_MODULUS = 64
 """Greatest modulus of a congruence between several counts, each of which takes one head for each residue."""

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang import vocabulary
 from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
+from hardsim.lazy_dataclass import dataclass
 
 REPEATED = frozenset({"accept", "reject", "map", "one-of", "at-most-one"})
 """Header keys that may occur on several lines of a file."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang import vocabulary
 from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, brief, spelled, symbol_hint
+from hardsim.lazy_dataclass import dataclass
 
 BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
 """White space and comments; a comment begins after white space or at the beginning of the text."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hardsim.errors import Source, Span
 from hardsim.lang.lexer import CLOSING, Lexeme
 from hardsim.lang.vocabulary import WORD
+from hardsim.lazy_dataclass import dataclass
 
 WIDTH = 100
 """Greatest width of a line, in columns; longer formulas, right-hand sides and lines of examples are folded."""

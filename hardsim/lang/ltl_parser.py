@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, cast
 
 from hardsim.errors import InputError, Source, SourceError, Span
@@ -35,6 +35,7 @@ from hardsim.lang.vocabulary import (
     symbol_hint,
 )
 from hardsim.lang.words import check_alphabet, check_propositions, parse_word, segmented
+from hardsim.lazy_dataclass import dataclass
 
 __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.lexer import Lexeme, formula_tokens
 from hardsim.lang.vocabulary import NAME, PREDICATES, PREFIXES, SYMBOL_PREFIX, quoted
+from hardsim.lazy_dataclass import dataclass
 
 _SHORT = re.compile(r"[^\W\d_](?:_?[0-9]+)?")
 """A letter, perhaps with a number. An unknown name directly after an operator must have this form."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile, Node
 from hardsim.lang.deep import Walk, each, walked
+from hardsim.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

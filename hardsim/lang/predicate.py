@@ -8,7 +8,7 @@ first argument is the position, or the value of a term, which may be 0, negative
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from math import isqrt
 from typing import Final, TypeAlias
@@ -17,6 +17,7 @@ from hardsim.errors import OutOfRange, Source
 from hardsim.kept import kept
 from hardsim.lang import ast
 from hardsim.lang.arith import Expression, Function, Valuing, read_tree
+from hardsim.lazy_dataclass import dataclass
 
 NumericalPredicate: TypeAlias = Callable[[int, int], bool]
 """A predicate of an integer (a position, or the value of a term: any integer) and the length n of the word."""

@@ -10,11 +10,12 @@ compare expressions: equal expressions denote the same number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, isqrt, prod
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from hardsim.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from flint import arb

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, reduce
 from importlib import resources
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from hardsim.errors import SourceError, Span
 from hardsim.lang.lexer import Cited, Lexeme
+from hardsim.lazy_dataclass import dataclass
 
 _Children: TypeAlias = "Sequence[Raw | Token]"
 

@@ -5,7 +5,7 @@ The order of the table matters: the first row that matches names the file's form
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hardsim.lazy_dataclass import dataclass
 
 _AUTOMATON = (
     "hardsim reads automata as DOT graphs, automata-lib's JSON or JFLAP's XML. Write it in one of these, or the "

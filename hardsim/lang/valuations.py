@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, islice, product
 from math import prod
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from hardsim.errors import InputError, enumerated
 from hardsim.lang.vocabulary import joined_names
+from hardsim.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

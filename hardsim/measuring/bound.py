@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from math import log
@@ -60,6 +60,7 @@ from hardsim.campaign.words import changed_once
 from hardsim.campaign.workers import Crew, Job, LocalCrew, Shard
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real, RealNumber, lower, upper
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.general_rate import GeneralRate, general_rate
 from hardsim.network.transformer import Schedule, SoftWeighting
 from hardsim.program.assemble import assemble

@@ -4,7 +4,6 @@ input was asked too."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from hardsim.campaign.result import InputDigest
@@ -13,6 +12,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.classes import Classification, Membership, classify
 from hardsim.lang.automata.witnesses import BLOCKS, POWERS, ClassWitness
 from hardsim.lang.words import shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.equiv import confirm
 from hardsim.records import Record
 from hardsim.targets.base import At

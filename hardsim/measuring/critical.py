@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import groupby, islice, permutations, product
@@ -33,6 +33,7 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.hard_up_to import HardUpTo, hard_up_to
 from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, SoftWeighting, Transformer

@@ -4,7 +4,7 @@ accepts? At every length where both have an automaton, else on the words tried."
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from operator import ne
 from typing import Annotated
@@ -30,6 +30,7 @@ from hardsim.lang.automata.diagrams import TooManySteps
 from hardsim.lang.automata.of_formula import NoAutomaton, parts_of
 from hardsim.lang.valuations import Numbering
 from hardsim.lang.words import count_words, written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Natural, Record, one_of
 from hardsim.targets.result import Answer, InputKind, InputName, Word, count
 from hardsim.targets.semantics import Accepts, Semantics

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import compiled_text, evaluate
 from hardsim.campaign.words import drawn
 from hardsim.errors import HardsimError, Undecided
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.features import require_only
 from hardsim.network.transformer import LengthTable
 from hardsim.options.table import Request

@@ -7,9 +7,9 @@ from the weights, and the least a of a grid at which the error recursion proves 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.programs.every_length import PowerBound, argue, argue_with_logarithm, largest_size, least_gap
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Exact, Record

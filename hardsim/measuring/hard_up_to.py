@@ -9,7 +9,6 @@ search. At higher temperatures some row has other weights, but answers may still
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
@@ -20,6 +19,7 @@ from hardsim.campaign.result import Length
 from hardsim.campaign.words import enumerate_words, sample_words
 from hardsim.lang.arith import Arith
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Program
 from hardsim.records import Exact, Natural, Record

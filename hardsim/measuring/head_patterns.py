@@ -21,7 +21,7 @@ first `REMEMBERED` queries, shortest words first, which at the usual effort are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Annotated, TypeAlias
@@ -42,6 +42,7 @@ from hardsim.campaign.result import (
 )
 from hardsim.errors import InputError, Undecided
 from hardsim.lang.reals import Real
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
 from hardsim.options.table import Request

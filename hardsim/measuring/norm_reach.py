@@ -9,7 +9,7 @@ words of few runs of symbols, and random ones. So shorter words than the one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring import critical as criticals
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Transformer

@@ -9,7 +9,6 @@ run; its trace shows hard attention with its own logits: the mean over those tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from math import floor
@@ -28,6 +27,7 @@ from hardsim.hard.exact import HardTrace, LayerTrace
 from hardsim.lang.ast import BOS
 from hardsim.lang.pretty import shortened
 from hardsim.lang.valuations import where_held
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.hard_attention import Head, Program, Weighting

@@ -8,11 +8,11 @@ Sources: rotary positions, Su et al., arXiv 2104.09864; slopes of distances (ALi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import RealNumber, apply
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.rotary_scaling import RotaryScaling
 
 MOST_EXPONENT = 1_000

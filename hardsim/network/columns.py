@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -18,6 +18,7 @@ from hardsim.errors import OutOfRange, Source, SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.arith import Arith, in_python, linear_form, read_tree
 from hardsim.lang.reals import Real
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 
 LARGEST_PRIME = 10**12

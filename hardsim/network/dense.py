@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber, apply
 from hardsim.lang.valuations import Numbering
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.columns import PositionFunction, real_value
 from hardsim.network.numbers import Mask

@@ -7,7 +7,7 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational
 
 Integers = NDArray[Any]

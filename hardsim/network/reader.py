@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from hardsim.errors import InputError, Span, did_you_mean
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.frontend import source_of
 from hardsim.lang.json_text import parse_json
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 from hardsim.visible import visible
 

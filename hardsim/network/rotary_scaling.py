@@ -10,13 +10,13 @@ et al. 2024, arXiv 2402.13753; with the settings and defaults of transformers, `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import TypeAlias
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import PI, RealNumber, apply, bounds, compare
+from hardsim.lazy_dataclass import dataclass
 
 HAIR = Fraction(1, 1000)
 """The width of YaRN's ramp if its ends are equal."""

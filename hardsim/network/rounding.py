@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 
 

@@ -24,7 +24,6 @@ output is below it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +35,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.ast import BOS
 from hardsim.lang.reals import Real, RealNumber, SignUnknown, sign
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction, real_row, real_value
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.rounding import EXPONENTIALS, ExponentialFormat, Rounding

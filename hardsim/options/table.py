@@ -5,18 +5,17 @@ An option is a field of `Request`, and its entry names the commands that take it
 module imports nothing that takes long, so that help and mistakes in a command line are printed at once.
 """
 
-# ruff: noqa: RUF009  # what stands as a default here is a field
-
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fractions import Fraction
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 from hardsim.errors import InputError, did_you_mean
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options import values as kinds
 from hardsim.options.values import LARGEST_LENGTH, ValueKind, one_of
 

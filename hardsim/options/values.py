@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite, isnan, log2
@@ -15,6 +14,7 @@ from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any
 
 from hardsim.errors import InputError, nearest
+from hardsim.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from hardsim.compiling.from_ltl.rounded import RoundedMeans

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, starmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.precision.evaluated import Values
 from hardsim.precision.formats import FORMATS, Floats, NumberFormat
 

@@ -56,7 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -66,6 +66,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import SoftWeighting, Terms

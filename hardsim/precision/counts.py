@@ -14,7 +14,7 @@ largest of s . v, times m, for each s of -1, 0 and 1: for two Booleans exactly t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import Terms
 from hardsim.precision.arithmetic import SLACK, Enclosed, Enclosures

@@ -21,7 +21,6 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeAlias, cast
@@ -30,6 +29,7 @@ import numpy as np
 
 from hardsim.errors import OutOfRange
 from hardsim.lang.reals import RealNumber, apply, bounds
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import BUILT_IN
 from hardsim.precision.formats import Floats
 from hardsim.writing.layout import ExportLayout, nearest_float

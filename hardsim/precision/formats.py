@@ -12,12 +12,13 @@ innocuously through p' >= 2p + 2 digits (Figueroa 1995), and 53 >= 2 * 24 + 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hardsim.lazy_dataclass import dataclass
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Rational
 from hardsim.precision.arithmetic import Enclosed, Enclosures

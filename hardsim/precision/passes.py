@@ -6,13 +6,13 @@ There is one pass for both arithmetics of `arithmetic`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.precision.arithmetic import ACTIVATIONS, Enclosed, Enclosures
 from hardsim.precision.evaluated import UNITS, LayoutValues, Values

@@ -5,7 +5,6 @@ formula, a specification (on the words and at the positions that it judges), or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from random import Random
@@ -17,6 +16,7 @@ from hardsim.campaign.check import CheckOptions
 from hardsim.campaign.evaluate import evaluate
 from hardsim.campaign.words import LanguageWords, enumerate_words
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.export import Export, NetworkExport
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.expected import UNKNOWN, Ends, ExpectedOutputs, Judgement, by_position, unjudged

@@ -9,7 +9,7 @@ words. Beyond the last length that is proved, words that are hard for the networ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cache
 from itertools import chain, groupby, islice, permutations, product
@@ -24,6 +24,7 @@ from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.words import drawn, few, members, structured_words
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.export import Export
 from hardsim.options.table import Request, unknown
 from hardsim.precision.arithmetic import Emulated, Enclosed, Enclosures

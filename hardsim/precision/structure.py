@@ -12,7 +12,7 @@ check these requirements, length by length.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
@@ -21,6 +21,7 @@ import numpy as np
 
 from hardsim.lang.core import Core
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, Terms, Transformer

@@ -20,7 +20,7 @@ has the error x, which is 1/4 at e^(1/tau) = 3.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -28,6 +28,7 @@ from typing import Any
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import exponential, lower
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Head, Kind, Program
 from hardsim.program.regimes import (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -25,6 +25,7 @@ from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Valuations, everything
 from hardsim.lang.words import parse_word, written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Rational

@@ -9,7 +9,7 @@ them by indices.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +18,7 @@ from hardsim.errors import InputError
 from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Alphabet, Symbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import ONE, Mask, Rational, plain
 from hardsim.network.rounding import Rounding

@@ -23,12 +23,12 @@ this is Lemma 6's g. In `none` it is beta/(2n), which vanishes: Hahn's limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Rational
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.hard_attention import Affine, Encoding

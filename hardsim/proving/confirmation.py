@@ -8,7 +8,7 @@ the tables that its words share, and for long words that of the attention of eve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, takewhile
 
 from hardsim.campaign.check import SHORT, CheckOptions, Deciding, words_of
@@ -17,6 +17,7 @@ from hardsim.campaign.result import Mismatch, Partial
 from hardsim.campaign.words import enumerate_words
 from hardsim.errors import Contradiction
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.records import Natural, Record
 from hardsim.targets.result import Answer, Word, plural

@@ -7,7 +7,7 @@ judges: a wrong prefix must be judged wrong there, and no short word may be judg
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ from hardsim.campaign.interrupts import interruptible, to_the_report
 from hardsim.campaign.result import Against, CheckResult, Mismatch, Partial, Reach, Verdict, verdict_summary
 from hardsim.campaign.workers import Crew, Job, Shard, WorkerLost
 from hardsim.errors import Contradiction, InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, arrays_of
 from hardsim.options.table import Request
 from hardsim.proof.external.every_word import few_reach, prove_by_words

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -22,6 +22,7 @@ from hardsim.errors import Undecided
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, Matches, Negated, NextSymbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
 from hardsim.network.features import NetworkFeature, features
 from hardsim.proof.external.demands import PrefixDemands, demands_of

@@ -9,7 +9,7 @@ Ties of leftmost and rightmost heads are broken only in the network that hardsim
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice, product, takewhile
@@ -43,6 +43,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.reals import upper
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.options.table import Request, require_one_regime
 from hardsim.program.assemble import assemble

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang import ltl_parser
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_formula
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.reader import read_json
 from hardsim.proving.rocq.folder import folder_files
 from hardsim.proving.rocq_formula import FormulaMeaning, atoms_of, meaning_of_file, predicates_of

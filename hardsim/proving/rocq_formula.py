@@ -7,13 +7,13 @@ The file was parsed by hardsim's own parser. Nothing here reads or writes Rocq t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial, reduce
 
 from hardsim.lang import arith, ast
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.predicate import OwnPredicate, user_predicates
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.verify.rocq.meanings import Meanings, NotStated
 
 HIGHEST_POWER = 64

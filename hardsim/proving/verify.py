@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hardsim.campaign.result import numbers_text, span_text, verdict_summary
@@ -18,6 +17,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar, with_listed_sets
 from hardsim.lang.pretty import format_head
 from hardsim.lang.unread_files import naming
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.reader import read_json
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.assemble import assemble

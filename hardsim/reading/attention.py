@@ -6,11 +6,11 @@ columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Dense, NetworkHead, RootScale
 from hardsim.network.numbers import Mask
 

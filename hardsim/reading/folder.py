@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from hardsim.lang.pretty import shortened
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, RootScale, symbols_of
 from hardsim.network.reader import shown
 from hardsim.reading import llama2c, nanogpt, torch, tracr, transformerlens

@@ -13,10 +13,9 @@ Early versions of nanoGPT had the tanh form too. Those before the setting `bias`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.attention import Projection, linear, split_heads, thirds

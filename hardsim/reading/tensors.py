@@ -14,7 +14,7 @@ import re
 import struct
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, did_you_mean, enumerated
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Dense, RootScale, parse_scale
 from hardsim.network.reader import Reader, exact_number, read_json, shown
 from hardsim.reading.meta_pickle import META, names_of_meta

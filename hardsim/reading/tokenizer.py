@@ -9,10 +9,10 @@ line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.reader import shown
 
 VOCABULARY, TOKENIZER, LINES = "vocab.json", "tokenizer.json", "vocab.txt"

@@ -15,13 +15,13 @@ heads. In a stack of attentions, each adds its result to the stream.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from hardsim.errors import InputError, did_you_mean, enumerated
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network import dense
 from hardsim.network.numbers import Mask
 from hardsim.reading.attention import linear, split_heads, thirds

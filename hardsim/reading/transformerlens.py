@@ -12,13 +12,13 @@ buffers have different names. ALiBi has the slopes 2^(-8 h / n_heads) for every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network import dense
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.numbers import Mask

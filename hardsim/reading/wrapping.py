@@ -9,12 +9,12 @@ mixed, and it is unknown which one is intended.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import Any
 
 from hardsim.errors import InputError, enumerated
+from hardsim.lazy_dataclass import dataclass
 
 WRAPPERS = {
     "module": "DataParallel or DistributedDataParallel",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, get_args
 
 from hardsim.campaign.result import Length
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.of_formula import AutomatonTooSlow, NoAutomaton, automaton_of_formula
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Count, Digest, Positive, Record, one_of
 from hardsim.report.check import FILE_SAYS
 from hardsim.report.model_report import AutomatonSize, alphabet_line

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.report.screen import INDENT, Field, Screen, applying
 from hardsim.visible import visible
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, TypeAlias
 
 from hardsim.campaign.result import (
@@ -15,6 +15,7 @@ from hardsim.campaign.result import (
     WordsResult,
 )
 from hardsim.examples import ExampleResult
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.bound import BoundResult
 from hardsim.measuring.classify import ClassifyResult
 from hardsim.measuring.critical import CriticalResult

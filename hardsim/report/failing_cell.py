@@ -9,9 +9,9 @@ reads. External networks have no hard run to compare with, so only the position 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.trace import TraceHead, TraceRead, TraceResult, TraceValue
 from hardsim.records import short
 from hardsim.visible import visible

@@ -7,9 +7,9 @@ visible and escapes it: a file may have any name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from hardsim.campaign.result import Verdict
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.equiv import INCLUDED, EquivResult
 from hardsim.records import NOTHING
 from hardsim.report.notices import Note

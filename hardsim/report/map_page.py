@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from importlib.resources import files
@@ -19,6 +18,7 @@ from typing import Any
 from hardsim.campaign.result import answers_summary, output_text
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.trace import TraceHead, TraceResult
 from hardsim.records import at_most, short
 from hardsim.report.failing_cell import FailingCell, output_value, read_place, wrong_places

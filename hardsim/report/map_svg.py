@@ -7,10 +7,11 @@ pixels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, groupby
 from textwrap import wrap
 from xml.sax.saxutils import escape, quoteattr
+
+from hardsim.lazy_dataclass import dataclass
 
 COLOURS = ("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78", "#9b9476", "#bcae6c", "#dec958", "#fee838")
 """Cividis at equal distances from 0 to 1; colours between two are mixed."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from hardsim.campaign.engines import head_bounds
 from hardsim.campaign.result import HeadResult, LayerNumber, Length
 from hardsim.lang.valuations import Valuations, is_sets, propositions_of, where_held
 from hardsim.lang.vocabulary import joined_names
+from hardsim.lazy_dataclass import dataclass
 from hardsim.program.file import program_json
 from hardsim.program.hard_attention import Head, ProgramLayer
 from hardsim.program.regimes import regime_with

@@ -7,7 +7,6 @@ nearest output that would give another answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, assert_never
 
@@ -25,6 +24,7 @@ from hardsim.campaign.result import (
     printed_lengths,
 )
 from hardsim.lang.words import shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm
 from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, RotaryScaling, YarnScaling
 from hardsim.proof.external.result import PrefixProof

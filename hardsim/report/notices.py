@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from hardsim.campaign.result import InputDigest
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Record, one_of
 from hardsim.targets.result import InputName, Regime
 

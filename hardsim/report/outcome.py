@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from hardsim.lazy_dataclass import dataclass
 
 
 class Ending(StrEnum):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hardsim.campaign.result import CheckResult
 from hardsim.lang.valuations import Alphabet, Valuations, alphabet_text
+from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.bound import BoundResult
 from hardsim.measuring.trace import TraceResult
 from hardsim.program.regimes import LAYER_NORM

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TextIO
 
 from rich.cells import cell_len
@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import NOTHING
 from hardsim.targets.result import count
 from hardsim.visible import visible, visible_lines

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Record
 
 

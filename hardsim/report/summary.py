@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Record
 from hardsim.targets.result import plural
 

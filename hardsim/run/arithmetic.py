@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from operator import add
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 from hardsim.network.transformer import Terms
 

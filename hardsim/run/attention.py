@@ -22,7 +22,6 @@ rational (`geometric`), and numbers of the arithmetic elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import compress
@@ -34,6 +33,7 @@ import numpy as np
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.transformer import AttentionHead, SoftWeighting
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear

@@ -49,12 +49,13 @@ added. Where a number is NaN or infinite, nothing is known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from flint import arb
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.blocks import Rotary
 from hardsim.network.dense import (
     Activation,

@@ -100,7 +100,6 @@ absolute values, whose length is at most the mean of the lengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite, isqrt, prod
@@ -109,6 +108,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hardsim.lang.reals import Real
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import (
     Activation,
     Dense,

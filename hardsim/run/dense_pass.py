@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import NetworkLayer, Norm
 
 V = TypeVar("V")

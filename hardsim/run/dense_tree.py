@@ -17,10 +17,11 @@ A network whose answer is read from the mean over positions is run word by word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.run.dense_float import DenseFloat, Enclosure, Entered, FloatHead, KeyExtremes, Vectors, exponentials

@@ -26,7 +26,6 @@ the rounding mode and square roots (assumed to be rounded to nearest) with exact
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import inf
@@ -36,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact
 from hardsim.network.numbers import Rational
 

@@ -15,13 +15,14 @@ enclosures at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Protocol
 
 import numpy as np
 
 from hardsim.errors import InvariantError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import Entering, HiddenUnit, Schedule, Terms, Transformer
 from hardsim.run.enclosure import (

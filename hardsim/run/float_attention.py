@@ -20,7 +20,7 @@ sum computed from the ends of its factors, and the far keys of long words cost n
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import reduce
 from math import prod
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, combination
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Terms

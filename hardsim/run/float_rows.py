@@ -24,13 +24,14 @@ this is its enclosure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, combination, widened
 from hardsim.network.integers import quotient as exact_quotient
 from hardsim.network.numbers import Mask, Rational

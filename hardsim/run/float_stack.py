@@ -13,7 +13,7 @@ Logits at different temperatures are multiples of the same rationals, which beco
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, combination, widened
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Schedule, Transformer

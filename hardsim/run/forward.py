@@ -8,7 +8,7 @@ rationals, so the only error in an attended value comes from exp, the sums and o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import count, cycle
@@ -20,6 +20,7 @@ import numpy as np
 
 from hardsim.errors import InputError
 from hardsim.lang.reals import Real, RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import plain
 from hardsim.network.transformer import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear

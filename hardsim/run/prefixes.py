@@ -9,10 +9,11 @@ prefix at the keys up to m. Language models call this a key-value cache.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Transformer
 from hardsim.run.enclosure import Block, Integers

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Any, Literal
 
 from hardsim.errors import Undecided
 from hardsim.lang.reals import precisions
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import Transformer
 from hardsim.run.arithmetic import Value, is_exact
 from hardsim.run.ball import BallArithmetic, lower, upper

@@ -15,13 +15,13 @@ import sys
 import sysconfig
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.serving.page_requests import DOCUMENT
 
 Run: TypeAlias = Callable[[list[str]], int]

@@ -7,7 +7,6 @@ one length merge, so that a length can be measured in batches and in several pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from hardsim.hard.exact import Columns, ExactModel, HardTrace, LayerTrace, Word
 from hardsim.hard.hardmax import ONE_VALUE, Rows, first_largest, visible
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, combination, ratio_of
 from hardsim.program.hard_attention import Affine, Head, Program
 

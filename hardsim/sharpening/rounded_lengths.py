@@ -15,10 +15,10 @@ condition has a gap that does not depend on n, and E = (n - 1) RN(e^-g).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.lang.arith import Constant, Expression, Operation, Variable
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.rounding import ExponentialFormat, RoundingMode
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Head, Kind, Program

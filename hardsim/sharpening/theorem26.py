@@ -30,7 +30,7 @@ layer has an error, so every eta is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from math import inf, isqrt, log
@@ -43,6 +43,7 @@ from hardsim.hard.hardmax import visible_sums
 from hardsim.kept import kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -19,6 +18,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import count_words
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting
 from hardsim.proof.shared.result import NoProof
 from hardsim.targets.claims import Claim

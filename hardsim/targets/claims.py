@@ -3,10 +3,10 @@ proves it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hardsim.lang.ast import FormulaFile
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import NoProof
 
 WORDS_RUN = "`hardsim prove` runs every word"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from sys import float_info
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from hardsim.files import read_bytes
 from hardsim.lang.dataset import FOR_SETS, DataCell, DataRow, read_rows, rows_of
 from hardsim.lang.spec.meaning import ACCEPTING, END, accepting_name
 from hardsim.lang.words import read_words, shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.base import digest
 from hardsim.targets.expected import MOST_LISTED
 from hardsim.targets.external import External, judging

@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Readout, Token
 from hardsim.records import rounded, short
 from hardsim.run.enclosure import Booleans, floats, nearest_float

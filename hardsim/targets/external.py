@@ -8,7 +8,7 @@ known between two ends, with the expected outputs (`expected.Rule`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.words import count_words, shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.shared.result import NoProof
 from hardsim.reading.readout import at_text

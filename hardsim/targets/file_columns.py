@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hardsim.lang.automata.automaton import Automaton, Word
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, NextSymbols
 from hardsim.lang.valuations import Alphabet
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import JudgedAt
 from hardsim.targets.semantics import Accepts, Members, Respelled, Runs, Semantics, Winner, automaton_of
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hardsim.hard.batch_hard import BatchHard
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.ast import FormulaFile
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import Defined
 from hardsim.program.hard_attention import Program
 from hardsim.targets.claims import AttentionClaim, HeadsClaim

@@ -13,7 +13,7 @@ encodings, the masks and the scores, which are different in each regime.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from hardsim.compiling.from_ltl.lower import lower
@@ -24,6 +24,7 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.vocabulary import brief
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import SoftWeighting, Transformer
 from hardsim.program.assemble import assemble

@@ -4,13 +4,13 @@ words."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from hardsim.errors import Undecided
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.run.dense_balls import DenseBalls
 from hardsim.run.dense_exact import DenseForward

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.srasp.padding import padded_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.result import Word
 from hardsim.targets.subject import Subject
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.ast import Sort, SraspProgram
 from hardsim.lang.spec.layout import read_spec
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.external import External
 from hardsim.targets.specification import Specification
 from hardsim.targets.subject import Subject

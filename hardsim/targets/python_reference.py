@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from numbers import Number
 from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.words import has_long_symbols, shown_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.expected import by_position, described, is_nan, require_positions, value_text
 from hardsim.targets.external import External, judging
 from hardsim.targets.result import Answer, Word

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
 from hardsim.errors import InputError
 from hardsim.lang.valuations import Alphabet
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.expected import UNKNOWN, Ends
 from hardsim.targets.external import External, judging
 from hardsim.targets.network_outputs import NetworkEngine

@@ -4,12 +4,12 @@ against. The language of what the weights of a network compute has no automaton 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.spec.oracle import FormulaTruth, InLanguage, Lines, Negated, NextSymbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input

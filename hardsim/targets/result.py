@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 
 from hardsim.errors import InputError, OutOfRange
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import SoftWeighting
 from hardsim.program.regimes import NAMED
 from hardsim.records import (

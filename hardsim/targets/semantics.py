@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from hardsim.lang.valuations import (
     same_spelling,
     same_symbols,
 )
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.targets.base import At
 from hardsim.targets.external import External, judging

@@ -3,10 +3,10 @@ found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, TypeAlias
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -26,6 +26,7 @@ from hardsim.lang.srasp.srasp_parser import parse_program
 from hardsim.lang.unread_files import ENOUGH, unread_format_error
 from hardsim.lang.valuations import Alphabet, alphabet_text, listed, same_symbols
 from hardsim.lang.words import read_names
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import one_of, readout_of, require_tokens, reread

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,6 +24,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.ltl_parser import parse_text
 from hardsim.lang.nesting import NestingDepth, nesting_depth
 from hardsim.lang.predicate import user_predicates
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import Defined, UserPredicate
 from hardsim.network.integers import widened
 from hardsim.network.transformer import Schedule, SoftWeighting, Transformer

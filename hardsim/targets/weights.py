@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hardsim.lang.ast import FormulaFile
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.claims import AttentionClaim, HeadsClaim
 from hardsim.targets.sharpness import GivenTemperature
 from hardsim.targets.subject import Subject

@@ -23,10 +23,10 @@ the error of the computed one. With E u <= 1/4 for every number and 8 m u <= 1 f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.theory.outward import round_up
 
 

@@ -21,7 +21,6 @@ Every number is rounded once, to float64.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import add
 from typing import Any, TypeAlias
@@ -33,6 +32,7 @@ from hardsim.errors import OutOfRange
 from hardsim.lang.arith import in_python
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import Defined, PositionFunction, PredicateColumn, column_text, real_value
 from hardsim.network.dense import Activation, Dense, Network, NetworkHead, Norm
 from hardsim.network.features import NetworkFeature, features

@@ -6,13 +6,14 @@ The class has each part once, for all heads and layers. A network in which they 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Mlp, Network, NetworkHead, NetworkLayer, Norm
 from hardsim.network.features import NetworkFeature

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.version import __version__, install_hint
 from hardsim.writing.layout import (
     EMBEDDING,

@@ -9,7 +9,7 @@ network. Until it is written the file is refused, at this line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hardsim.errors import InputError
@@ -18,6 +18,7 @@ from hardsim.lang.spec.meaning import END, accepting_name
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import quoted
 from hardsim.lang.words import LARGEST_ALPHABET, has_long_symbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import MARK, Network, Token
 from hardsim.network.numbers import Mask
 from hardsim.reading.readout import at_text, decide_text, input_text, reread

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.writing.layout import (
     CLIP,

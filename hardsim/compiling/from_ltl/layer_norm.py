@@ -25,7 +25,6 @@ counted: there it is made false, as a conjunction with "not position 0".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
@@ -33,6 +32,7 @@ from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, Me
 from hardsim.compiling.from_ltl.refusals import countable
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.regimes import LAYER_NORM

@@ -9,7 +9,6 @@ comparison or such a conjunction, is written in that layer as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.lang.core import (
@@ -25,6 +24,7 @@ from hardsim.lang.core import (
 )
 from hardsim.lang.pretty import brief_formula
 from hardsim.lang.valuations import everything, held_by
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational
 
 HALF = Fraction(1, 2)

@@ -21,11 +21,12 @@ one position is visible, the counts themselves are exact (m = 1) and are used in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import Literal
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import GEOMETRIC, PARITY, RAMP, Regime, expression

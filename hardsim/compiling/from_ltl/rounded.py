@@ -22,12 +22,13 @@ since it must have one value there to be counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hardsim.compiling.from_ltl.means import BOS_MARK, HALF, CountComparison, MeanLowering
 from hardsim.compiling.from_ltl.refusals import countable
 from hardsim.lang.ast import BOS
 from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.rounding import Rounding, RoundingMode
 from hardsim.program.hard_attention import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting

@@ -8,7 +8,6 @@ u lies in, and the places where v changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Final, TypeAlias, TypeVar
@@ -29,6 +28,7 @@ from hardsim.compiling.from_srasp.network import (
 )
 from hardsim.compiling.from_srasp.scores import MIRRORED, Case, Comparison, Terms
 from hardsim.lang import ast
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
@@ -39,6 +38,7 @@ from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.integers import Exact, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.hard_attention import Affine, Program

@@ -10,13 +10,14 @@ position 0). For this, constants are multiples of `REAL`, which is 1 at 1..n and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import chain
 from math import ceil, lcm
 from typing import Final, TypeAlias
 
 from hardsim.lang.arith import parse_arith
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
 

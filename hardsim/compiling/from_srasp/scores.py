@@ -7,13 +7,14 @@ without a construction is refused at the user's own operator; the interpreter ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Final, TypeAlias
 
 from hardsim.errors import Source, Span, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ast import children, walk, with_children
+from hardsim.lazy_dataclass import dataclass
 
 Tuples: TypeAlias = Mapping[str, Set[tuple[str, ...]]]
 """The tuples of each relation."""

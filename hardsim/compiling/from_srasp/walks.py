@@ -11,7 +11,6 @@ edge.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -19,6 +18,7 @@ from math import ceil
 from hardsim.compiling.from_srasp.local import Feature, LocalReader, Split, Type, Values, known_at
 from hardsim.compiling.from_srasp.scores import folded, indices
 from hardsim.lang import ast
+from hardsim.lazy_dataclass import dataclass
 
 MOST_NODES = 40
 """The greatest number of types in a graph; a finer graph is not made."""

@@ -22,7 +22,6 @@ components' own monoids decide, and the syntactic monoid is only counted. This s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.monoid import MAX_ELEMENTS, Monoid, TooManyElements, periodic, smallest_type
 from hardsim.lang.automata.patterns import TRIED, Patterns, TooManyPairs
 from hardsim.lang.automata.witnesses import ClassWitness, holds_for
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Positive, Record
 
 YANG = "Yang, Chiang, Angluin, NeurIPS 2024, arXiv:2310.13897"

@@ -10,13 +10,13 @@ search begins in every state of the automaton and must end in its first one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from hardsim.lang.automata.automaton import Automaton, Word
 from hardsim.lang.automata.diagrams import DecisionDiagrams
 from hardsim.lang.automata.letters import Digits, Partition
 from hardsim.lang.valuations import Alphabet, Symbols, Valuations
+from hardsim.lazy_dataclass import dataclass
 
 Memory: TypeAlias = Hashable
 MOST_MOVES = 5_000

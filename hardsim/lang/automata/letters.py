@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from math import prod
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias
 from hardsim.errors import Undecided
 from hardsim.lang.automata.diagrams import LEAF, DecisionDiagrams
 from hardsim.lang.valuations import MOST_LISTED, Alphabet, Numbering, PropositionSymbols, Symbols, Valuations
+from hardsim.lazy_dataclass import dataclass
 
 Node: TypeAlias = tuple[int, tuple[int, ...]]
 """A node of a diagram of letters: the number of a part of the alphabet, and the next node for each of its choices; -1 -

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hardsim.lang.automata.diagrams import DecisionDiagrams
+from hardsim.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

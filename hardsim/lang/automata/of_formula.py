@@ -21,7 +21,7 @@ of 20 propositions has a million.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -39,6 +39,7 @@ from hardsim.lang.automata.tracks import Machine, Memory, Moves, NotRegular, Tim
 from hardsim.lang.core import And, Core, Letters, Lit, Node, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import brief_formula
+from hardsim.lazy_dataclass import dataclass
 
 MOST_HELD = 3_000_000
 """Greatest number of pairs, of a state and a guess, that the states of an automaton stand for on the way."""

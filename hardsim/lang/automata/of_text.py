@@ -18,7 +18,6 @@ of either direction is refused, and so are counts, whose values are not finite.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import lcm
 from typing import Final, TypeAlias
@@ -28,6 +27,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.automata.compared import Memory, Move, NotCompared, divided
 from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Symbols, Valuations
+from hardsim.lazy_dataclass import dataclass
 
 MOST_GUESSED = 6
 """Greatest number of truth values that are guessed."""

@@ -14,11 +14,11 @@ only grows along the word (or towards its end), so that the memory stops countin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from hardsim.lang.automata.diagrams import DecisionDiagrams
 from hardsim.lang.core import AtLeast, CountOf, Edge, Lit, Numeric, Reach, Step
+from hardsim.lazy_dataclass import dataclass
 
 Memory: TypeAlias = Any
 """The memory of a machine: a truth value, a count, or a pair of counts."""

@@ -7,10 +7,10 @@ language of the class has. `is_refuted` checks the rule for all exponents by run
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from hardsim.lang.automata.automaton import Automaton
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Natural, Record, one_of
 
 Symbols: TypeAlias = tuple[str, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -30,6 +30,7 @@ from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import GivenNames
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
 from hardsim.lang.words import check_alphabet
+from hardsim.lazy_dataclass import dataclass
 
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "RPAR"})
 """Kinds of tokens that end an operand."""

@@ -8,7 +8,7 @@ part, like a symbol. No function is recursive, so brackets may be nested to any 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from hardsim.lang.automata.letters import SymbolClasses
 from hardsim.lang.lexer import Cited
 from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import Alphabet
+from hardsim.lazy_dataclass import dataclass
 
 MOST = 100_000
 """Greatest number of states of Thompson's construction, which are about the parts of an expression with all

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from hardsim.errors import SourceError
@@ -19,6 +19,7 @@ from hardsim.lang.lexer import Cited, Lexeme
 from hardsim.lang.valuations import Alphabet
 from hardsim.lang.vocabulary import brief, symbol_hint
 from hardsim.lang.words import has_long_symbols
+from hardsim.lazy_dataclass import dataclass
 
 PLUS, DOT = "plus", "dot"
 CHOICES = {PLUS: ("union", "repeat"), DOT: ("any", "concatenation")}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -28,6 +28,7 @@ from hardsim.lang.trees import Raw, levels, mixed
 from hardsim.lang.valuations import MENTIONED, Alphabet, GivenNames, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
 from hardsim.lang.words import check_propositions, has_long_symbols, read_set, segmented, written_word
+from hardsim.lazy_dataclass import dataclass
 
 _SIGNS = "|&!.*+?()[]{}'"
 _RUN = re.compile(r"[^\s|&!.*+?()\[\]{}']+")

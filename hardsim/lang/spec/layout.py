@@ -6,7 +6,7 @@ Formulas inside the lines are parsed in `meaning`, because their alphabet may be
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from hardsim.errors import SourceError, Span, did_you_mean
@@ -14,6 +14,7 @@ from hardsim.lang.files import HEADER, FileLine, Layout
 from hardsim.lang.frontend import source_of
 from hardsim.lang.regex.notation import CHOICES, notation_of
 from hardsim.lang.vocabulary import brief
+from hardsim.lazy_dataclass import dataclass
 
 OUTPUT, VALUE = "output", "value"
 """The keys of lines about a named output: its truth value (OUTPUT), or its number (VALUE)."""

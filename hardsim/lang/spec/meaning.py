@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
@@ -34,6 +34,7 @@ from hardsim.lang.spec.oracle import (
     Vector,
 )
 from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
+from hardsim.lazy_dataclass import dataclass
 
 END = "<eos>"
 """The output that stands for the end of a word: it is allowed next where a word of the language is complete. A network

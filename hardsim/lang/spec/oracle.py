@@ -9,7 +9,7 @@ expected output if it is judged at one position, and a list of them by position 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -22,6 +22,7 @@ from hardsim.lang.regex.batch_automaton import BatchAutomaton
 from hardsim.lang.spec.domain import leading
 from hardsim.lang.srasp.batch_program import BatchProgram
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 
 JudgedAt: TypeAlias = Literal["last", "first", "each"]
 Decide: TypeAlias = Literal["above", "argmax", "value"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TypeAlias, cast
 
@@ -20,6 +20,7 @@ from hardsim.lang.trees import Raw
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import PIECE, PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable
+from hardsim.lazy_dataclass import dataclass
 
 _PIECE = re.compile(r"\S+")
 _MAP_FORM = "WORD -> WORD, with blanks around the arrow"

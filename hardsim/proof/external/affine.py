@@ -15,12 +15,12 @@ covers the rounding of e itself. Infinite and NaN remainders decide nothing: the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite, nan
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Activation, Dense, Mlp, Norm, Transform
 from hardsim.run.dense_float import Vectors, activate, enclosed
 from hardsim.run.enclosure import ETA, GROW, LEAST_NORMAL, Floats, U, rounded

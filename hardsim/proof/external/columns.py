@@ -14,10 +14,11 @@ between 0 and e^FLOOR (1 + tau).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +26,7 @@ from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.desugar import desugar
 from hardsim.lang.spec.domain import leading
 from hardsim.lang.spec.oracle import ExpectedColumn, FormulaTruth, InLanguage, Lines, Matches, Negated, NextSymbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.online import AutomatonReader, NegatedReader, NotOnline, Online, State, WordReader
 from hardsim.proof.shared.result import NotProved

@@ -13,7 +13,7 @@ upper end of what should not; where neither this nor its opposite is certain, ba
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import inf, nextafter
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from hardsim.errors import Undecided
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.columns import steady_positions
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, demands_of, require_answer_at_end

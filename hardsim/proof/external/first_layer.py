@@ -11,11 +11,12 @@ Tokens before the word are read by themselves: each has one prefix.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import ROUND, AffineForm
 from hardsim.proof.external.columns import Columns, PrefixClasses

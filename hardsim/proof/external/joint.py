@@ -28,10 +28,9 @@ Passes are rounded upward, as in `supports`. The least and greatest r_h are long
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.affine import ROUND
 from hardsim.proof.external.columns import PrefixClasses, Weights
 from hardsim.proof.external.logits import Basis

@@ -15,11 +15,11 @@ Nothing is proved here and no word is run: the caller judges these words like al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST
 from hardsim.proof.external.columns import PrefixClasses, require_one_layer

@@ -11,10 +11,10 @@ exactly if `((y - mean) * weight) A + sigma (bias A + b)` is, and the root is en
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, NetworkLayer, Norm
 from hardsim.proof.external.affine import (
     ROUND,

@@ -9,12 +9,13 @@ is read there may have them outside its other operators; counts over the whole w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeAlias
 
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
+from hardsim.lazy_dataclass import dataclass
 
 State: TypeAlias = Any
 

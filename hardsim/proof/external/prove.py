@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import DEEPEST, ROUND
 from hardsim.proof.external.columns import Columns, classes_of, require_one_layer

@@ -22,10 +22,9 @@ value of u is also between the products of the ends of V and r. The activation i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.affine import (
     ROUND,
     AffineForm,

@@ -13,13 +13,14 @@ rounds in another way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import floor, log10
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import ROUND
 from hardsim.proof.external.demands import PrefixDemands

@@ -13,13 +13,14 @@ Bounds are raised by SPARE, since sums are rounded in another way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import floor, log10
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.affine import AffineForm
 from hardsim.proof.external.columns import PrefixClasses, steady_positions

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Lower, Natural, Record, Upper, at_least, at_most, one_of
 
 STRUCTURE, EVERY_WORD = "structure", "every word"

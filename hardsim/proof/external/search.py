@@ -9,10 +9,11 @@ rigorous arithmetic then runs.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.columns import Columns, PrefixClasses, Weights
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement

@@ -25,12 +25,12 @@ values are affine enclosures with their rounding; weights are e^(score - M), wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, NetworkHead
 from hardsim.proof.external.affine import ROUND, AffineForm, LinearPart, NormForm
 from hardsim.proof.external.columns import FLOOR, PrefixClasses

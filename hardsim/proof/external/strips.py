@@ -17,11 +17,11 @@ strips may be many. If the lower bound of a function in a strip exceeds its uppe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.affine import ROUND
 from hardsim.run.enclosure import ETA, Floats
 

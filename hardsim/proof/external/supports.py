@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.columns import Columns, HeadColumns, PrefixClasses, Weights
 from hardsim.proof.external.demands import NOWHERE, PrefixDemands
 from hardsim.run.dense_float import lengths

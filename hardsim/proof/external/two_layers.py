@@ -18,12 +18,13 @@ Checkpoints are chosen as they are needed: the middle of the longest stretch wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.network.numbers import Mask
 from hardsim.proof.external.affine import DEEPEST, ROUND, AffineForm

@@ -12,7 +12,6 @@ is 32u. The system's exp function is not used.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf, nextafter
 from typing import Any, TypeVar
@@ -23,6 +22,7 @@ from numpy import float64, int64
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import Real, RealNumber, bounds
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.ball import ball as ball
 

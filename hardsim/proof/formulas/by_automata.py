@@ -18,7 +18,6 @@ about positions (`meaning`); it shares no code with this one. The hard heads are
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -30,6 +29,7 @@ from hardsim.lang.automata.compared import LanguageReader, Memory, Move, NotComp
 from hardsim.lang.automata.of_formula import NoAutomaton, automaton_of_formula
 from hardsim.lang.automata.of_text import TextReader
 from hardsim.lang.words import written_word
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Encoding, Head, Program, ProgramLayer, Weighting

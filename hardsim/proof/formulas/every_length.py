@@ -66,7 +66,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -77,6 +77,7 @@ import numpy as np
 from flint import arb
 
 from hardsim.lang.core import Core
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users

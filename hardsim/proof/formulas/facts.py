@@ -10,7 +10,7 @@ diagram are exactly the values that the function takes (Bryant 1986; with values
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cache, partial
 from itertools import accumulate, repeat
@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.valuations import Alphabet, PropositionSymbols, Symbols
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.store import Users

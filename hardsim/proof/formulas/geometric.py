@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import floor, inf, nextafter, prod
@@ -34,6 +34,7 @@ from flint import arb
 from hardsim.lang.arith import Application, Arith, Expression, Operation
 from hardsim.lang.reals import RealNumber, apply, exponential
 from hardsim.lang.reals import lower as lowest
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.hard_attention import Weighting
 from hardsim.proof.formulas.arrays import NOTHING, ExactNumbers, above, ball, working_precision

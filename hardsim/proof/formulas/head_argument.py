@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import isqrt
@@ -34,6 +34,7 @@ from flint import arb
 
 from hardsim.lang.reals import RealNumber, lower
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, Weighting

@@ -25,13 +25,14 @@ are compared by their values at every site.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 from math import ceil, floor
 from typing import Any, Literal
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.hard_attention import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.formulas.cuts import Cuts

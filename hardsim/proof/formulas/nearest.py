@@ -28,7 +28,6 @@ positive numbers, with a bound on their relative error; both enter the quotient 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from numpy import bool_, int64
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.proof.formulas.arrays import NOTHING, Array, ExactNumbers, Running, share
 from hardsim.proof.formulas.sites import Sites

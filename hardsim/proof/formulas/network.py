@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
@@ -31,6 +31,7 @@ from hardsim.errors import InputError
 from hardsim.lang.core import Core, Lit, Node, Numeric, looks_ahead
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.lang.reals import lower
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.network.transformer import FeedForward, HiddenUnit, SoftWeighting, Terms, Transformer

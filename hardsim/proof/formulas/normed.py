@@ -30,12 +30,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TypeAlias
 
 from hardsim.lang.core import Core, Lit
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer
 from hardsim.program.hard_attention import Program

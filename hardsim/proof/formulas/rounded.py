@@ -19,7 +19,6 @@ Then each coordinate is compared with the nodes of the core (`comparisons`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -27,6 +26,7 @@ from typing import TypeAlias
 
 from hardsim.lang.core import Core, Lit
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.rounding import Rounding, RoundingMode
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Transformer
 from hardsim.program.hard_attention import Program

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, pairwise
@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from hardsim.lang.arith import Arith
 from hardsim.lang.reals import Real, RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction, PredicateColumn, real_value
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.transformer import Transformer

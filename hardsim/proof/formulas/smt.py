@@ -20,7 +20,7 @@ position j where it does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +28,7 @@ from hardsim.lang.arith import (
     Arith,
 )
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.program.hard_attention import Head, Kind, Program

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -31,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from hardsim.lang.reals import Real, lower
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational
 from hardsim.network.rounding import ExponentialFormat
 from hardsim.network.transformer import SoftWeighting

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.transformer import AttentionHead, Terms, Transformer
 from hardsim.program.hard_attention import Affine, Head, Program

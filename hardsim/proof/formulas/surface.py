@@ -8,7 +8,7 @@ words and a position i of 1..n; p and q stand for any formulas.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -18,6 +18,7 @@ from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.ltl_parser import parse_expression
 from hardsim.lang.pretty import brief_formula
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.formulas.cuts import Cuts
 from hardsim.proof.formulas.facts import Column, Count, CountPredicate
 from hardsim.proof.shared.result import NotProved

@@ -36,7 +36,7 @@ margins are those of `proof.programs.law`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import floor
@@ -45,6 +45,7 @@ from operator import mul
 from hardsim.kept import Keeping, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.network.transformer import Schedule
 from hardsim.program.hard_attention import Affine, Head, Program, ProgramLayer, Unit, Weighting

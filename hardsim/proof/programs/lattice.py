@@ -19,7 +19,7 @@ on (ours):
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.shared import ratios
 from hardsim.proof.shared.ratios import NAMES, Domain, Ratio, Value, simplest

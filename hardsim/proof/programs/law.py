@@ -11,7 +11,6 @@ names the head or coordinate that is the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TypeAlias
@@ -19,6 +18,7 @@ from typing import TypeAlias
 from hardsim.kept import Keeping, kept
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.program.hard_attention import Affine, Head, Letter, Program, ProgramLayer, Weighting

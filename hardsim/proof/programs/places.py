@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Final
 
 from hardsim.kept import Keeping
 from hardsim.lang.arith import Arith, Complement, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.proof.programs.lattice import (

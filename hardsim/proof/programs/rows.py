@@ -30,12 +30,13 @@ two scores of a row, the least difference if they differ at all, and whether the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
 from typing import TypeAlias
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational
 from hardsim.program.hard_attention import Affine, Head
 from hardsim.proof.programs import shares

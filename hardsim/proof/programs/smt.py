@@ -29,13 +29,14 @@ coefficients, are integers; that a mean lies between its values. Encodings with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product as combinations
 
 from hardsim.lang.arith import Arith
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Rational
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Layer, Terms, Transformer

@@ -20,10 +20,10 @@ single keys against others (`rows` has the rules):
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, pairwise
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.program.hard_attention import Head

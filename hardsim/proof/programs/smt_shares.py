@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import AttentionHead, Terms
 from hardsim.proof.programs.lattice import NumberSpan, linear, plus, positive, times
 from hardsim.proof.programs.places import J, Place, World

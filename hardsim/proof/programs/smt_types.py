@@ -16,11 +16,12 @@ reads one key, is one of the joint values that keys have. These are the steps, f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Protocol
 
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.transformer import AttentionHead, HiddenUnit, Terms, Transformer
 from hardsim.program.hard_attention import Head, Program
 from hardsim.proof.programs.lattice import NumberSpan

@@ -23,7 +23,7 @@ visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import product
@@ -31,6 +31,7 @@ from math import prod
 from typing import TypeAlias
 
 from hardsim.lang.valuations import PropositionSymbols, Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.network.numbers import Rational, plain
 from hardsim.program.hard_attention import Affine, Head, Letter, Program, ProgramLayer, Unit

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd, lcm
@@ -30,6 +29,7 @@ from hardsim.lang.arith import (
     Variable,
 )
 from hardsim.lang.reals import Real
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.shared.result import NotProved
 

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, TypeAlias
 
 from hardsim.lang.core import Lit
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Exact, Lower, Natural, Positive, Record, Unwritten, Upper, at_most, short, written
 
 Position: TypeAlias = Annotated[Positive, "A position, from 1."]

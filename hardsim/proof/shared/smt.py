@@ -5,7 +5,6 @@ and lengths.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +19,7 @@ from hardsim.lang.arith import (
     Variable,
     linear_form,
 )
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.numbers import Rational
 from hardsim.proof.shared.ratios import NAMES, Ratio
 from hardsim.proof.shared.result import NotProved

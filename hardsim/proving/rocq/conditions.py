@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hardsim.lang.arith import Complement, Constant, Expression, Negation, Operation, Variable
 from hardsim.lang.predicate import OwnPredicate
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proving.rocq.syntax import applied, integer, not_covered
 
 BUILT_IN = {"PRIME": "Prime", "SQUARE": "Square", "POW2": "PowerOf2"}

@@ -10,11 +10,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proving.rocq.folder import AXIOMS, FLAGS, PLACES
 
 PATIENCE = 20

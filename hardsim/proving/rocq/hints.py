@@ -11,11 +11,12 @@ function: the sum of the first terms of its series.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, FeedForward, Terms, Transformer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hardsim.errors import InputError
@@ -14,6 +13,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.valuations import Valuations, everything
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.shared.result import Proof
 from hardsim.proving.formula_certificate import formula_and_meaning
 from hardsim.proving.rocq.hints import SCALES, Hints

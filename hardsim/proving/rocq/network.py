@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hardsim.lang.arith import Arith, Constant, Expression, Negation, Operation, Variable
 from hardsim.lang.predicate import OwnPredicate
 from hardsim.lang.valuations import Valuations
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import Mask
 from hardsim.network.transformer import AttentionHead, Layer, LengthTable, SoftWeighting, Transformer

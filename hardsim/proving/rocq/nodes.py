@@ -7,13 +7,13 @@ then those that the certificate adds, with theirs; then further ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from hardsim.errors import Undecided
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import OwnPredicate
 from hardsim.lang.valuations import PropositionSymbols, everything
+from hardsim.lazy_dataclass import dataclass
 from hardsim.proving.rocq.conditions import LENGTH, VALUE, condition, multiple
 from hardsim.proving.rocq.surface import atoms_of
 from hardsim.proving.rocq.syntax import integer, listed, literal

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.records import Measured, Record, one_of
 
 

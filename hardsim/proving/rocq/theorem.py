@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import monotonic
 
 from hardsim.errors import Contradiction, InputError, SourceError, Undecided
+from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import Request, require_one_regime
 from hardsim.proof.shared.result import Proof
 from hardsim.proving.rocq.coqc import Prover, Ticking, run_prover

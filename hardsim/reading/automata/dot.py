@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.automata.automaton import MAX_STATES
 from hardsim.lang.vocabulary import brief
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.automata.labels import Label
 
 MOST_EDGES = 2_000_000

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hardsim.errors import InputError, Source, SourceError, did_you_mean
 from hardsim.lang.valuations import (
@@ -29,6 +28,7 @@ from hardsim.lang.valuations import (
 )
 from hardsim.lang.vocabulary import brief, is_name, joined_names, split_names
 from hardsim.lang.words import check_alphabet, check_propositions, unprintable
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.automata.dot import SMALL, DotEdge, DotGraph, DotNode, DotText, read_dot
 from hardsim.reading.automata.graph import Condition, Edge, StateGraph
 from hardsim.reading.automata.labels import NOTHING, Label, Token, guard_of, is_formula, tokens_of

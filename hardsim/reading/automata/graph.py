@@ -8,7 +8,6 @@ Over symbols, edges are tables of letters. Over propositions they are decision d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias, TypeVar
 
@@ -19,6 +18,7 @@ from hardsim.lang.automata.lettered import MOST_ENTRIES, AutomatonTooLarge, lett
 from hardsim.lang.automata.letters import Digits, SymbolClasses
 from hardsim.lang.automata.minimal import Transitions, minimised
 from hardsim.lang.valuations import Alphabet, Valuations
+from hardsim.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 _NOWHERE = Span(0, 1)

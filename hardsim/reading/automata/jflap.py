@@ -6,7 +6,7 @@ by character, so a longer text is a sequence of symbols, unless it is a symbol o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final
 from xml.parsers import expat
@@ -16,6 +16,7 @@ from hardsim.lang.automata.automaton import MAX_STATES
 from hardsim.lang.valuations import Alphabet, GivenNames, Valuations, listed
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import LARGEST_ALPHABET, check_alphabet, unprintable
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.automata.drawn import AutomatonText
 from hardsim.reading.automata.graph import Condition, Edge, StateGraph
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.trees import CHAINED, MIXED, MIXED_HINT
 from hardsim.lang.vocabulary import brief
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.automata.graph import Condition
 
 NOTHING = ("", "ε", "ϵ", "λ", "eps", "epsilon", "lambda")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hardsim.errors import InputError
@@ -14,6 +13,7 @@ from hardsim.lang.automata.lettered import AutomatonTooLarge
 from hardsim.lang.frontend import normalised, source_of
 from hardsim.lang.unread_files import DECLARES, mentions_table, unread_format_error
 from hardsim.lang.valuations import Alphabet, GivenNames
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.reader import Reader, read_json
 from hardsim.reading.automata.dot import BEGINS
 from hardsim.reading.automata.drawn import AutomatonText, read_drawn

@@ -9,12 +9,13 @@ have another width than its layers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Activation, Dense, NetworkLayer, RootScale
 from hardsim.network.numbers import Mask
 from hardsim.reading.huggingface.encoder import (

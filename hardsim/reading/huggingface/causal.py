@@ -7,12 +7,13 @@ sequences, which reads the last token that is not padding, or of a classifier of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction
 from hardsim.network.dense import Dense, Network, NetworkLayer, Norm, Readout, RootScale, Token, Transform
 from hardsim.reading.huggingface.parts import StoredModel

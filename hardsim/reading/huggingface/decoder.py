@@ -6,10 +6,10 @@ A family of this kind says by a `DecoderPlan` which norms, projections and MLPs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Activation, Mlp, NetworkHead, NetworkLayer, Norm
 from hardsim.reading.huggingface.causal import CausalBody
 from hardsim.reading.huggingface.parts import (

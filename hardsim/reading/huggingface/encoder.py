@@ -7,12 +7,12 @@ reads the first token, of a classifier of tokens, or of a model that predicts hi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.columns import PositionFunction
 from hardsim.network.dense import (
     Activation,

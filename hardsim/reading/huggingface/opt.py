@@ -6,8 +6,7 @@ false, norms follow the sums, and there is no final norm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Activation, NetworkLayer, Norm, RootScale, Transform
 from hardsim.reading.huggingface.causal import CausalBody, CausalFamily
 from hardsim.reading.huggingface.known import ACTIVATIONS

@@ -7,7 +7,7 @@ of shape [out, in], unless it says otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.lang.reals import lower
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.blocks import DistanceBias, Rotary
 from hardsim.network.dense import Activation, Dense, Mlp, NetworkHead, Norm, RootScale
 from hardsim.network.numbers import Mask

@@ -9,11 +9,12 @@ to there, and longer texts are refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.blocks import Rotary
 from hardsim.network.reader import Reader, shown
 from hardsim.network.rotary_scaling import Llama3Scaling, LongScaling, RotaryScaling, YarnScaling

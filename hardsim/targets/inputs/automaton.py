@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hardsim.errors import InputError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.automata.opening import OpenedAutomaton
 from hardsim.targets.inputs.language import LanguageInput
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hardsim.errors import InputError, InvariantError
 from hardsim.lang.ast import FormulaFile, Supplied
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.valuations import Alphabet
+from hardsim.lazy_dataclass import dataclass
 from hardsim.reading.tensors import Stored, TakenSetting
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.external import External

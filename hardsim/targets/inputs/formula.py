@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from hardsim.errors import Unsupported
 from hardsim.lang.ast import FUTURE_NOTE, FormulaFile, Supplied
 from hardsim.lang.desugar import desugar
 from hardsim.lang.semantics import check_examples
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.compiled import compile_formula
 from hardsim.targets.inputs.base import Input

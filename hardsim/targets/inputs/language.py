@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hardsim.errors import InputError
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.automata.automaton import Automaton
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.result import Answer, Word

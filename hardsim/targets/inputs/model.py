@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hardsim.errors import Contradiction, InputError, InvariantError
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.reader import Reader
 from hardsim.program.file import read_ahat
 from hardsim.targets.base import At, ModelOptions

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NoReturn
 
 from hardsim.errors import InputError
 from hardsim.lang.spec.layout import LANGUAGE
 from hardsim.lang.spec.meaning import END
+from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.reading.folder import names_tokens, readout_settings
 from hardsim.reading.network_json import network_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hardsim.errors import InputError, Unsupported
 from hardsim.lang.ast import FormulaFile, SraspProgram
@@ -13,6 +13,7 @@ from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.semantics import check_examples
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.srasp_parser import parse_program
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.base import At, ModelOptions
 from hardsim.targets.compiled import compile_srasp, sharpened
 from hardsim.targets.inputs.base import ACCEPTING, Input

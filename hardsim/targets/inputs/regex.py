@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hardsim.errors import Unsupported
 from hardsim.lang.regex.regex_parser import RegexFile, parse_regex
+from hardsim.lazy_dataclass import dataclass
 from hardsim.targets.inputs.language import LanguageInput
 
 
