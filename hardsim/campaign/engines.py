@@ -62,7 +62,9 @@ CELLS = 1 << 20
 """Most scores of one head (words times squares of their positions) in a batch of the exact run, but for SYMBOLS."""
 SYMBOLS = 1 << 14
 """Words with no more positions than this together are run together: a part of the scores is held at a time."""
-BATCH = 4096
+BATCH, NORMED = 4096, 128
+"""Most words of a batch, and those of a program with layer norms: its numbers are integers over one unit for the whole
+batch, which has the more digits the more different roots there are."""
 
 
 def batch_size(positions: int, most: int, pairs: int) -> int:
@@ -71,10 +73,10 @@ def batch_size(positions: int, most: int, pairs: int) -> int:
     return max(1, min(most, max(pairs // positions**2, SYMBOLS // positions)))
 
 
-def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
-    """Yield the words of one length in batches of at most BATCH words that fit into memory; `positions` is the length
+def batches(words: Iterable[Word], positions: int, most: int = BATCH) -> Iterator[list[Word]]:
+    """Yield the words of one length in batches of at most `most` words that fit into memory; `positions` is the length
     as read."""
-    size, left = batch_size(positions, BATCH, CELLS), iter(words)
+    size, left = batch_size(positions, most, CELLS), iter(words)
     while batch := list(islice(left, size)):
         yield batch
 
@@ -127,6 +129,7 @@ class HardRunner:
         self.subject = subject
         self.program = program or subject.program
         self._model = subject.hard_model(self.program)
+        self.most = NORMED if self.program.normed else BATCH
 
     def trace(self, prepared: Sequence[Word]) -> HardTrace:
         """Run words of one length with the scores of every row measured."""
@@ -134,7 +137,7 @@ class HardRunner:
 
     def batches(self, prepared: Sequence[Word], positions: int) -> Iterable[Sequence[Word]]:
         """Return words of one length in the batches that are run together: bit by bit all words fit into memory."""
-        return [prepared] if isinstance(self._model, BatchHard) else batches(prepared, positions)
+        return [prepared] if isinstance(self._model, BatchHard) else batches(prepared, positions, self.most)
 
     def run(self, prepared: Sequence[Word]) -> Hard:
         """Return the exact run of words of one length, given in the form that the program reads (`prepared`). Raises
@@ -151,7 +154,7 @@ class HardRunner:
         """Return the answers of hard attention on words of one length."""
         prepared = [self.subject.prepared(word) for word in words]
         size = len(prepared[0]) + self.program.bos
-        return [answer for batch in batches(prepared, size) for answer in self.run(batch).answers]
+        return [answer for batch in batches(prepared, size, self.most) for answer in self.run(batch).answers]
 
 
 # ---- softmax ----

@@ -77,7 +77,7 @@ def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Me
     runs: list[bytes] = []
     answers: list[Answer] = []
     prepared = [subject.prepared(word) for word in shard.words]
-    for batch in batches(prepared, len(prepared[0]) + program.bos):
+    for batch in batches(prepared, len(prepared[0]) + program.bos, runner.most):
         trace = runner.trace(batch)
         subject.require_range(batch, trace)
         answers += subject.hard_answers(program, trace)

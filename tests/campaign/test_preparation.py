@@ -135,6 +135,22 @@ def test_batches_hold_all_words_in_order() -> None:
     assert list(batches([], 3)) == []
 
 
+def test_programs_with_layer_norms_have_small_batches_with_the_same_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, every = shipped("parity_layer_norm.ahat.json"), list(product(("0", "1"), repeat=8))
+
+    def found() -> tuple[Any, int, Tally]:
+        preparation, runs, answers = prepare_words(subject, {8: every}, {8: True})
+        known = [run for shard in runs[8] for run in shard.known]
+        judge = HardJudge(subject, preparation.program, plan_length(preparation, subject, 8))
+        assert answers[8] == [word.count("1") % 2 == 1 for word in every]
+        return preparation.facts, len(known), judge.tally(every, known)
+
+    facts, pieces, tally = found()
+    assert (HardRunner(subject).most, pieces) == (128, 2)
+    monkeypatch.setattr("hardsim.campaign.engines.NORMED", 256)
+    assert found() == (facts, 1, tally)
+
+
 # ---- preparation and plans ----
 
 
