@@ -419,8 +419,8 @@ def test_the_command_has_one_thread_and_a_program_that_imports_hardsim_decides(
 ) -> None:
     bare = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     run = [subprocess.run([sys.executable, "-c", code + THREADS], env=bare | setting, capture_output=True, text=True)
-           for code in (start, "")]  # fmt: skip
-    assert [done.stderr for done in run] == ["", ""]
+           for code in ((start, "") if threads is None else (start,))]  # fmt: skip
+    assert {done.stderr for done in run} == {""}
     # OpenBLAS starts no more threads than there are processors.
     wanted = run[1].stdout if threads is None else f"{min(int(threads), os.cpu_count() or 1)}\n"
     assert run[0].stdout == wanted

@@ -72,6 +72,7 @@ def test_sums_and_products_in_every_order_are_enclosed(name: str, seed: int) -> 
                 assert not (sum_ > total.high[0, 0, 0])
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize(
     "file", ["since", "majority", "bigram", "ab_plus.srasp", "majority_ties", "flipflop.ahat.json"]

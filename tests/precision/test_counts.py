@@ -142,7 +142,7 @@ def test_no_word_is_wrong_at_lengths_that_are_claimed(name: str, regime: str, fo
                     assert wrong_words(made, kind(made.layout, form, rng=Random(n)), words) == []
 
 
-@pytest.mark.sweep(every=3)
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     ("name", "regime", "form"),
     [

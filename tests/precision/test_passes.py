@@ -183,7 +183,7 @@ def require(made: Any, name: str, wide: bool, words: list[tuple[str, ...]], seed
     assert within(emulated, in_order)
 
 
-@pytest.mark.sweep(every=6)
+@pytest.mark.sweep(every=12)
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("name", NAMES)
 def test_networks_are_within_their_enclosures(file: str, name: str) -> None:

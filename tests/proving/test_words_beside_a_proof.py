@@ -97,8 +97,9 @@ def subject(level: Fraction, text: str = TRUE) -> External:
 
 
 @cache
+@cache
 def alone(level: Fraction, text: str, max_n: int = OPTIONS.max_n) -> CheckResult:
-    """Return the result of a proof with the words after it, in this process."""
+    """Return the result of a proof with the words after it, in this process; it is the same for every test."""
     return external.check_network(subject(level, text), replace(OPTIONS, max_n=max_n), crew=LocalCrew(1))
 
 

@@ -58,6 +58,7 @@ def test_enclosures_hold_of_each_feature(feature: NetworkFeature, fine: bool) ->
     assert radius < 5e-9
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("feature", list(NetworkFeature))
 def test_enclosures_hold_where_words_share_their_tokens(

@@ -87,6 +87,7 @@ ALONE = WorkLimits(rounds=0, words=0, more_words=0)
 """Limits with which nothing but ranges and strips proves what boxes leave open."""
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(("heads", "share", "size"), [(1, 0.3, 1.0), (4, 0.1, 0.7), (4, 0.3, 1.0)])
 def test_more_strips_prove_more(heads: int, share: float, size: float) -> None:
     """Against every word: with more strips the proved lengths grow, and what is proved is right."""

@@ -82,6 +82,7 @@ def compare(network: Network, oracle: Any, longest: int, limits: LayerLimits) ->
     return proof
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("longest", [5, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_networks_against_every_word(seed: int, longest: int) -> None:
@@ -187,6 +188,7 @@ def words_of(demands: PrefixDemands, n: int) -> list[tuple[tuple[int, ...], int]
     return found
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("longest", [4, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("checkpoint", "ranges"), [(False, False), (True, False), (False, True), (True, True)])

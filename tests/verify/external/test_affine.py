@@ -288,6 +288,7 @@ def test_rows_at_the_worst_errors(kind: str | None, seed: int) -> None:
     assert abs(zero - g) <= bound < 1e-11
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("wide", [0.0, 0.01, 1.0])
 @pytest.mark.parametrize("centring", [False, True])
 def test_mean_squares_at_corners(wide: float, centring: bool) -> None:

@@ -98,6 +98,7 @@ def made(shape: int, question: int = 0, tree: Any = None, by: float = MARGIN, la
     return document(shifted(data, machine, last, by), specification, machine, last, tree)
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("question", range(len(QUESTIONS)))
 @pytest.mark.parametrize("shape", range(len(SHAPES)))

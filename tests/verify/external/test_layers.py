@@ -89,6 +89,7 @@ def containing(tree: Any, z: Floats) -> Any:
     return tree
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_word_is_within_the_boxes_and_the_enclosures(seed: int) -> None:
     """Queries, keys, values and means of both layers, from running every word in plain float64."""

@@ -78,10 +78,10 @@ def test_each_name_counts(name: str) -> None:
     assert "INVALID" in found
 
 
-LONGER = ("ones_divide_length", "first_half")
+LONGER = ("since_position", "ones_divide_length", "first_half")
 
 
-@pytest.mark.parametrize("name", [*SMALL[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
+@pytest.mark.parametrize("name", ["since", *(pytest.param(name, marks=pytest.mark.slow) for name in LONGER)])
 def test_each_token_counts(name: str) -> None:
     """No token can be left out, or be there twice. Of modules, Definitions and Check must be imported."""
     others = {f"{one}.v" for one in ("Nodes", "Analysis", "Values", "Heads", "Surface")} & LIBRARY.keys()
@@ -147,6 +147,7 @@ def test_each_entry_of_the_model_counts(name: str) -> None:
     assert tried > 30
 
 
+@pytest.mark.sweep(every=2)
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

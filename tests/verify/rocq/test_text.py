@@ -114,12 +114,12 @@ def ends_of_sentences(text: str) -> list[int]:
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_another_sentence_is_refused(sentence: str) -> None:
-    """Each sentence stands at a few places, and together they stand at every place."""
+    """Each sentence stands at one place, and together they stand at every place."""
     text = bare("dyck1")
     places = (0, *ends_of_sentences(text))
     assert len(places) < len(SENTENCES)
-    for end in places[SENTENCES.index(sentence) % 16 :: 16]:
-        raised(BadRocq, read_instance, f"{text[:end]}\n{sentence}\n{text[end:]}", MODULES)
+    end = places[SENTENCES.index(sentence) % len(places)]
+    raised(BadRocq, read_instance, f"{text[:end]}\n{sentence}\n{text[end:]}", MODULES)
 
 
 @pytest.mark.sweep
