@@ -17,6 +17,7 @@ from typing import Any
 from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.workers import Crews, Job, Shard, processors
 from hardsim.errors import WorkerFailure
+from hardsim.lang.ast import Compare, FormulaFile, walk
 from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions
@@ -36,6 +37,8 @@ LARGEST = 2**22
 """Most octets of an input that is sent to another process."""
 LONG = (".json", ".spec", ".srasp", ".cr")
 """Suffixes of inputs that take long, those that take longest first: models and networks, then programs."""
+COMPARED = 9
+"""Most comparisons of counts of a formula that make it begin earlier than one with fewer."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,19 @@ def _named(task: tuple[Any, ...]) -> list[str]:
 
 
 def _rank(task: tuple[Any, ...]) -> int:
-    """Return the place of a task among those that take long, from 1; 0 for any other task."""
+    """Return the place of a task among those that take long, from 1; 0 for any other task. After the inputs with a
+    suffix of LONG come formulas that compare counts, those with more comparisons first."""
     places = [place for place, suffix in enumerate(LONG, start=1) for name in _named(task) if name.endswith(suffix)]
-    return min(places, default=0)
+    if places:
+        return min(places)
+    compared = max(
+        (_comparisons(part.file) for part in task if isinstance(part, Input) and part.has_formula), default=0
+    )
+    return len(LONG) + 1 + COMPARED - min(compared, COMPARED) if compared else 0
+
+
+def _comparisons(file: FormulaFile) -> int:
+    return sum(isinstance(node, Compare) for node in walk(file.formula, lets=file.lets))
 
 
 def _sent(task: tuple[Any, ...]) -> bytes | None:

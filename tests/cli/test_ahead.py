@@ -14,7 +14,7 @@ import pytest
 
 from hardsim.campaign import workers
 from hardsim.campaign.workers import Call, Crews, Job, LocalCrew, Shard, work
-from hardsim.cli.ahead import EACH, FEW, LARGEST, Ahead, OnTarget
+from hardsim.cli.ahead import EACH, FEW, LARGEST, LONG, Ahead, OnTarget, _rank
 from hardsim.errors import InputError, WorkerFailure
 from hardsim.options.table import Request
 from hardsim.targets.base import ModelOptions, Target
@@ -138,6 +138,13 @@ def test_models_and_programs_begin_before_formulas() -> None:
     assert Ahead(crews, Request(workers=2), layers, given).take(0) is not None
     ranks = {shard.name: shard.rank for shard in shards}
     assert ranks["a.ltl"] == ranks["e.ltl"] == 0 < ranks["c.ahat.json"] < ranks["b.srasp"] < ranks["d.cr"]
+
+
+def test_formulas_that_compare_counts_begin_before_others_and_after_programs() -> None:
+    texts = ("a S b", "#[a] > #[b]", "H(#L[a] <= #L[b]) & #[a] = 1", "ODD(#[a])", " & ".join(["#[a] > 1"] * 12))
+    ranks = [_rank((read_expression(text, "a b"),)) for text in texts]
+    assert ranks[0] == ranks[3] == 0
+    assert len(LONG) < ranks[4] < ranks[2] < ranks[1]
 
 
 def test_a_task_that_loses_its_workers_is_an_error_and_no_verdict() -> None:
