@@ -29,6 +29,8 @@ _EXPECTED = {
 _TRAILING_COMMA = "Illegal trailing comma"
 _PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]|-?\d+', re.DOTALL)
 """The texts, brackets and integers of JSON."""
+_BLANK = " \t\n\r"
+"""The white space of JSON; that of Python has more characters, which are mistakes in JSON."""
 _LEVELS = 300
 """The number of levels of brackets after which the caret stands if there are too many. How many Python reads depends on
 its version and on the functions that are running, but it is always more."""
@@ -58,10 +60,10 @@ def _mistake(source: Source, place: Span, error: json.JSONDecodeError, hint: str
     expected = next((what for begins, what in _EXPECTED.items() if error.msg.startswith(begins)), _VALUE)
     # Python 3.13 and later point to the comma, and earlier versions to the bracket after it.
     if error.msg.startswith(_TRAILING_COMMA):
-        at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip())
+        at += 1 + len(text[at + 1 :]) - len(text[at + 1 :].lstrip(_BLANK))
         expected = _VALUE if text[at] == "]" else _EXPECTED["Expecting property name"]
-    if ended := not text[at:].strip():
-        at = len(text.rstrip())  # not on the empty line that ends a file
+    if ended := not text[at:].strip(_BLANK):
+        at = len(text.rstrip(_BLANK))  # not on the empty line that ends a file
     message = f"{MESSAGE}: it ends too early" if ended else MESSAGE
     return SourceError(source, Span(place.start + at, place.start + at + 1), message, expected, hint)
 

@@ -23,6 +23,7 @@ MISTAKES = {
     "a comma": ('{"a": [1 2]}', 1, 10, "this is not JSON", "a comma, or the end of"),
     "an end": ('{"a": 1}\n}', 2, 1, "this is not JSON", "nothing after the first value"),
     "cut off": ('{"a": [1, 2\n', 1, 12, "this is not JSON: it ends too early", "a comma, or the end of"),
+    "no white space of JSON": ('{"a": 1}\n\u00a0', 2, 1, "this is not JSON", "nothing after the first value"),
     "a quote": ('{"a": 1,\r\n "bc}', 2, 2, "this is not JSON", "a double quote at the end"),
     "a line break": ('{"a": "b\n"}', 1, 9, "this is not JSON", "no line break or tab inside a text"),
     "an escape": (r'{"a": "\x"}', 1, 8, "this is not JSON", r"one of \" \\ "),
