@@ -27,8 +27,8 @@ _EXPECTED = {
 }
 """The text of what is expected, by the beginning of the message of `json`; otherwise it is a value."""
 _TRAILING_COMMA = "Illegal trailing comma"
-_PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]|-?\d+', re.DOTALL)
-"""The texts, brackets and integers of JSON."""
+_PARTS = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]|-?\d+[\d.eE+-]*', re.DOTALL)
+"""The texts, brackets and numbers of JSON."""
 _BLANK = " \t\n\r"
 """The white space of JSON; that of Python has more characters, which are mistakes in JSON."""
 _LEVELS = 300
@@ -69,7 +69,8 @@ def _mistake(source: Source, place: Span, error: json.JSONDecodeError, hint: str
 
 
 def _digits(part: str) -> int:
-    return 0 if part.startswith('"') else len(part.lstrip("-"))
+    """Return the number of digits of an integer; 0 for any other part."""
+    return len(part.lstrip("-")) if part.lstrip("-").isdigit() else 0
 
 
 def _deep(text: str) -> int:

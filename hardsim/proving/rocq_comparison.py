@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -116,7 +117,7 @@ def read_model(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
         # A file that begins otherwise, such as a formula, is not a model with a mistake.
-        if data.lstrip().startswith(b"{"):
+        if data.removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
             read_json(data, path, f"Write a model with: {COMPILED}")  # whose errors have a place
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(f"{path}: not the compiled model of a formula", f"Write one with: {COMPILED}")

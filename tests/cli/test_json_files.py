@@ -30,7 +30,7 @@ MISTAKES = {
     "hexadecimal digits": (r'{"a": "\u12"}', 1, 9, "this is not JSON", r"one of \" \\ "),
     "brackets": ('{"[": \n' + "[" * 100_000, 2, 300, "the brackets of this JSON are nested too deeply", "fewer levels"),
     "digits": (
-        '{"' + "7" * 5_000 + '": 1,\n"b": -' + "9" * 5_000 + "}",
+        '{"' + "7" * 5_000 + '": 0.' + "7" * 5_000 + ',\n"b": -' + "9" * 5_000 + "}",
         2,
         6,
         "an integer of this JSON is too long",
@@ -156,6 +156,12 @@ def test_what_is_no_text_has_its_place(
     lines = hardsim(*command).refused(f"{path}:{place}: error: {message}\n").err.splitlines()
     assert lines[3] == f"  expected: {expected}"
     assert len(lines) == 5
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_byte_order_mark_is_no_mistake(hardsim: Cli, tmp_path: Path, kind: str) -> None:
+    command, path = FILES[kind](tmp_path, '\ufeff{"a" 1}')
+    hardsim(*command).refused(f"{path}:1:6: error: this is not JSON\n")
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
