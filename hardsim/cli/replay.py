@@ -188,10 +188,14 @@ def _one_sided(then: Any, now: Any) -> list[str]:
 
 
 def _keys(value: Any) -> set[str]:
-    """Return the keys of all objects in a JSON document."""
-    if isinstance(value, dict):
-        return value.keys() | set[str]().union(*map(_keys, value.values()))
-    return set[str]().union(*map(_keys, value)) if isinstance(value, list) else set()
+    """Return the keys of all objects in a JSON document, whose brackets may be nested to any depth."""
+    found, waiting = set[str](), [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            found |= one.keys()
+        waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return found
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hardsim.cli.app import run
-from hardsim.cli.replay import MISSING, differences
+from hardsim.cli.replay import MISSING, _keys, differences
 from hardsim.files import PARTIAL, Folder
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
@@ -535,3 +535,10 @@ def test_errors_name_the_files_that_the_user_gave(
     assert "inputs/" not in found.out + found.err
     again = hardsim("replay", "out").exits(0, "IDENTICAL")
     assert [line.split(":")[0] for line in again.err.splitlines() if "error:" in line] == ["out/inputs/since.ltl"]
+
+
+def test_results_whose_brackets_are_nested_deeply_have_keys() -> None:
+    deep: Any = {"last": 1}
+    for _ in range(10_000):
+        deep = [{"inner": deep}, 1]
+    assert _keys({"first": deep}) == {"first", "inner", "last"}
