@@ -65,7 +65,8 @@ def test_networks_answer_as_the_oracle_on_all_short_words(regime: str, made: tup
 def test_public_programs_are_proved_in_every_regime(hardsim: Cli, path: Path) -> None:
     done = hardsim("check", path, "--max-n", "4", "--regime", "all", "--json", "-").exits(0)
     regimes = EVERY if path.stem in COUNTING else PROVEN
-    assert {result["model"]["regime"]: result["verdict"] for result in done.json["results"]} == dict.fromkeys(regimes, "PROVED")
+    verdicts = {result["model"]["regime"]: result["verdict"] for result in done.json["results"]}
+    assert verdicts == dict.fromkeys(regimes, "PROVED")
     done = hardsim("prove", path, "--max-n", "4", "--all-n", "--json", "-").exits(0)
     assert done.result["reach"].startswith("every word of every length")
 
