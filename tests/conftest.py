@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 from collections.abc import Generator
 from contextlib import suppress
@@ -61,8 +62,12 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow every test with new random examples, and every sweep except one in `every` of its cases.
 
-    The case that stays is chosen by a hash of the name, so that no pattern leaves out a regime or a file.
+    The case that stays is chosen by a hash of the name, so that no pattern leaves out a regime or a file. No case may
+    be a file that Python writes while tests are collected: then processes would collect different tests.
     """
+    compiled = [item.nodeid for item in items if re.search(r"__pycache__|\.pyc\b", item.nodeid)]
+    if compiled:
+        raise pytest.UsageError(f"a test for a file that Python wrote: {compiled[0]}")
     new = settings.get_current_profile_name() == "new"
     sweeps: dict[str, list[pytest.Item]] = {}
     for item in items:
