@@ -122,7 +122,9 @@ class OneNetworkJudging(HardJudging):
     def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
         """Return the row of every length with a word tried."""
         found = [tally for _, tally in sorted(tallies.items()) if tally.words]
-        return [budget_length(self.subject, tally, self.engine, self.claimed(tally.n)) for tally in found]
+        return [
+            budget_length(self.subject, tally, self.engine, self.claimed(tally.n), self.void(tally)) for tally in found
+        ]
 
     def again(self, found: Mismatch, named: bool) -> Mismatch:
         """Return the mismatch with the digits of balls under `auto`."""

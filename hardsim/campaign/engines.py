@@ -8,7 +8,7 @@ rationals exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from itertools import chain, islice
@@ -706,26 +706,34 @@ def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
 
 def allowed_errors(budget: Budget, heads: Iterable[Head], n: int) -> dict[str, Fraction]:
     """Return `allowed_error` by name of the head. Heads of which a budget reads the same have the same error."""
-    found: dict[str, Fraction] = {}
-    known: dict[Any, Fraction] = {}
-    for head in heads:
-        read = budget.reads(head)
-        if read not in known:
-            known[read] = allowed_error(budget, head, n)
-        found[head.name] = known[read]
-    return found
+    return {head.name: error for head, error in _once(budget, heads, lambda head: allowed_error(budget, head, n))}
 
 
 def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
     """Return, by name of the head, the declaration and bound of every head of a subject with a budget at length n,
     before any word is run: its error is 0."""
+    budget, program = subject.budget, subject.program
 
-    def bounds(head: Head, layer: int) -> HeadResult:
+    def numbers(head: Head) -> tuple[Fraction, Fraction | None, Fraction | None]:
+        """Return the allowed error, the least declared gap and the paper's bound of a head."""
         # A single position has no two scores, so no gap.
-        declared, allowed = head.least_promised(n) if n > 1 else None, errors[head.name]
-        paper = bound_of(subject.budget.paper_bound, head, n)
-        return HeadResult(head.name, layer, head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper)
+        declared = head.least_promised(n) if n > 1 else None
+        return allowed_error(budget, head, n), declared, bound_of(budget.paper_bound, head, n)
 
-    errors = allowed_errors(subject.budget, subject.program.heads, n)
-    layers = enumerate(subject.program.layers, start=1)
-    return {head.name: bounds(head, number) for number, layer in layers for head in layer.heads}
+    layers = {head.name: number for number, layer in enumerate(program.layers, start=1) for head in layer.heads}
+    return {
+        head.name: HeadResult(
+            head.name, layers[head.name], head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper
+        )
+        for head, (allowed, declared, paper) in _once(budget, program.heads, numbers)
+    }
+
+
+def _once(budget: Budget, heads: Iterable[Head], compute: Callable[[Head], S]) -> Iterator[tuple[Head, S]]:
+    """Yield each head with its result, which is computed once for all heads of which the budget reads the same."""
+    known: dict[Hashable, S] = {}
+    for head in heads:
+        read = budget.reads(head)
+        if read not in known:
+            known[read] = compute(head)
+        yield head, known[read]

@@ -10,14 +10,22 @@ from typing import Any
 from hardsim.campaign.engines import (
     MARGIN,
     SUM,
+    Measured,
     Place,
 )
 from hardsim.campaign.preparation import (
     LengthPlan,
 )
-from hardsim.campaign.result import HeadResult, JudgedLength, LayerResult, LengthResult, TemperatureRange, Violation
+from hardsim.campaign.result import (
+    FirstFailure,
+    HeadResult,
+    JudgedLength,
+    LayerResult,
+    LengthResult,
+    TemperatureRange,
+    Violation,
+)
 from hardsim.campaign.tally import COUNTS, Tally, settle
-from hardsim.campaign.void_bounds import void_after
 from hardsim.lang.reals import lower, upper
 from hardsim.lang.words import count_words
 from hardsim.sharpening.measure import HeadFacts
@@ -28,22 +36,26 @@ from hardsim.targets.subject import Subject
 ZERO = Fraction(0)
 
 
-def budget_length(subject: Subject, tally: Tally, engine: str, claimed: Mapping[str, HeadResult]) -> LengthResult:
+def budget_length(
+    subject: Subject,
+    tally: Tally,
+    engine: str,
+    claimed: Mapping[str, HeadResult],
+    void: Mapping[str, FirstFailure],
+) -> LengthResult:
     """Return the report's row for one length of a network with a budget, with the errors beside the bounds that are
-    `claimed` of its heads (`head_bounds`)."""
+    `claimed` of its heads (`head_bounds`), of which some are `void` (`void_after`)."""
     gap, numbers = settle(tally, engine)
-    specified = subject.specified
-    void = void_after(subject.program, tally, engine) if specified else {}
-    # The largest over the coordinates that a head writes.
-    errors = {
-        name: max((numbers[place] for place in tally.errors if place[0] == name), default=ZERO) for name in claimed
-    }
+    errors, reached = dict.fromkeys(claimed, ZERO), tally.reached
+    for place, error in numbers.items():
+        if place[0] in errors:  # the largest over the coordinates that a head writes
+            errors[place[0]] = max(errors[place[0]], error)
     heads = tuple(
         replace(
             head,
-            error=within(tally, head.name, errors[head.name], head.bound),
+            error=within(reached.get(head.name, 0), errors[head.name], head.bound),
             score_gap=tally.gaps.get(head.name),
-            void=not specified or head.name in void,
+            void=not subject.specified or head.name in void,
             void_after=void[head.name].head if head.name in void else None,
         )
         for head in claimed.values()
@@ -160,15 +172,14 @@ def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
 
-def within(tally: Tally, head: str, error: Fraction, bound: Fraction) -> Fraction:
-    """Return the largest error of a head, or its bound if that lies between the error that some word reaches and this
-    one.
+def within(reached: Measured, error: Fraction, bound: Fraction) -> Fraction:
+    """Return the largest error of a head, or its bound if that lies between the error that some word has `reached` and
+    this one.
 
     Both are proved limits of the error. A bound that some word attains would otherwise be below the end of an
     enclosure.
     """
-    reached = max((found.reached for place, found in tally.errors.items() if place[0] == head), default=ZERO)
-    return bound if reached <= bound < error else error
+    return bound if bound < error and reached <= bound else error
 
 
 def kind_of(facts: HeadFacts | None) -> str:
@@ -182,8 +193,9 @@ def kind_of(facts: HeadFacts | None) -> str:
 def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
     """Return the error bound of a coordinate that a measured error exceeds, as a violation: the first by layer, step
     and name; None if there is none. This is certain unless mpmath computed the error."""
-    for place in sorted(place for place in tally.errors if len(place) == 3):
-        (number, stage, name), error = place, tally.errors[place]
+    errors = tally.errors
+    for place in sorted(place for place in errors if len(place) == 3):
+        (number, stage, name), error = place, errors[place]
         layer = plan.bounds.layers[number]
         bound = (layer.attended, layer.final)[stage][name]
         # A word attains `reached`; the upper end of an enclosure may exceed the bound without a contradiction.

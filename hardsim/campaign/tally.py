@@ -269,6 +269,15 @@ class Tally:
         (layer, 0 or 1, coordinate)."""
         return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
+    @property
+    def reached(self) -> dict[str, Measured]:
+        """The largest error of what each head writes that some word is known to attain or pass, by the head's name."""
+        found: dict[str, Measured] = {}
+        for place, error in self.errors.items():
+            if len(place) == 2:
+                found[place[0]] = max(found.get(place[0], 0), error.reached)
+        return found
+
 
 def _extremes(place: Place) -> list[Place]:
     """Return the keys of the extremes to which a measured number contributes: the unrounded output that among the

@@ -32,6 +32,8 @@ def void_after(program: Program, tally: Tally, engine: str) -> dict[str, FirstFa
     encloses nothing, so a difference within its rounding does not count.
     """
     tolerance = ROUNDING if engine == MPMATH else Fraction(0)
+    if not any(found.reached > 0 for place, found in tally.extremes.items() if place[1:2] == (AFTER,)):
+        return {}  # no coordinate is wrong, as usual
     return _Search(program, tally, tolerance).void
 
 
@@ -102,11 +104,12 @@ def exceeded_bound(
     """Return a violation by a measured error of what a head writes that exceeds the head's bound, for the first
     such head by name whose bound is not void; None if there is none. The violation is certain unless mpmath
     measured the error."""
-    for place in sorted(place for place in tally.errors if len(place) == 2):
-        head, found = place[0], tally.errors[place]
-        low, bound = Fraction(found.reached), allowed.get(head)
-        if bound is not None and head not in void and low > bound + (ROUNDING if engine == MPMATH else 0):
-            word = found.word if found.bounds[0] > bound else None
+    errors, tolerance = tally.errors, ROUNDING if engine == MPMATH else 0
+    for place in sorted(place for place in errors if len(place) == 2):
+        head, found = place[0], errors[place]
+        bound = allowed.get(head)
+        if bound is not None and head not in void and found.reached > 0 and found.reached > bound + tolerance:
+            word, low = found.word if found.bounds[0] > bound else None, Fraction(found.reached)
             return Violation(f"{EXCEEDED} head {head}", tally.n, word, low, bound, engine == MPMATH)
     return None
 

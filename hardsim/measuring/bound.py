@@ -655,7 +655,9 @@ class Reporter:
         known = {name: bound for name, bound in allowed.items() if bound is not None}
         return exceeded_bound(known, void, tally, engine)
 
-    def _row_head(self, head: HeadResult, tally: Tally, plan: LengthPlan, void: FirstFailure | None) -> BoundHead:
+    def _row_head(
+        self, head: HeadResult, reached: Fraction | float, plan: LengthPlan, void: FirstFailure | None
+    ) -> BoundHead:
         allowed = self.target.allowed(head.name, plan.facts.n)
         bound = head.bound if allowed is None else allowed
         return BoundHead(
@@ -667,7 +669,7 @@ class Reporter:
             # A logit is a score times the inverse temperature: the range is widest where that is largest.
             logit_range=(head.score_range or ZERO) * max(map(upper, plan.inverse)),
             # A void bound is no proved limit of the error, so it must not replace the measured one.
-            error=within(tally, head.name, head.error, bound) if void is None else head.error,
+            error=within(reached, head.error, bound) if void is None else head.error,
             bound=bound,
             void=void is not None,
             void_after=None if void is None else void.head,
@@ -679,7 +681,10 @@ class Reporter:
         shown, program, n = theorem_length(self.target.subject, plan, tally), self.prepared.program, plan.facts.n
         gaps, units = declared_gaps(program, plan.facts), self._units(n)
         declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
-        heads = tuple(self._row_head(head, tally, plan, void.get(head.name)) for head in shown.heads)
+        reached = tally.reached
+        heads = tuple(
+            self._row_head(head, reached.get(head.name, 0), plan, void.get(head.name)) for head in shown.heads
+        )
         worst = max(heads, key=lambda head: (head.error, head.void, head.bound), default=None)
         without = plan.solution is None and (self.expected.gap or self.target.geometric)
         return BoundLength(
