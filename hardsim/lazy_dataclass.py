@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields, make_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -106,13 +107,18 @@ def _freeze(cls: Any, own: set[str]) -> None:
                 setattr(cls, name, method)
 
 
+@cache
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(cls))
+
+
 def _getstate(self: Any) -> list[Any]:
-    return [getattr(self, one.name) for one in fields(self)]
+    return [getattr(self, name) for name in _names(self.__class__)]
 
 
 def _setstate(self: Any, state: list[Any]) -> None:
-    for one, value in zip(fields(self), state, strict=True):
-        object.__setattr__(self, one.name, value)
+    for name, value in zip(_names(self.__class__), state, strict=True):
+        object.__setattr__(self, name, value)
 
 
 def _twin(cls: Any, **which: Any) -> Any:

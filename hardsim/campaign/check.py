@@ -439,7 +439,9 @@ class _Campaign:
         self.tallies = _resumed(memory.state or [], [*self.lengths, *alone])
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
-        self.before = self.done = sum(tally.words for tally in self.tallies.values())
+        self.done = self.wrong = self.undecided = 0
+        self._count(self.tallies.values())
+        self.before = self.done
         # `requested` is an upper limit, and the words of a resumed run may exceed it by the prefixes of searches.
         self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
@@ -522,9 +524,16 @@ class _Campaign:
                     if self.options.words is None:
                         part.outcomes.clear()  # which may be very many words
                     self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
-                    self.done += part.words
+                    self._count([part])
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
+
+    def _count(self, tallies: Iterable[Tally]) -> None:
+        """Count the words of some tallies as done, and those that are wrong or undecided."""
+        for tally in tallies:
+            self.done += tally.words
+            self.wrong += tally.soft_mismatches + tally.hard_mismatches
+            self.undecided += tally.undecided
 
     @property
     def failed(self) -> list[WordError]:
@@ -595,11 +604,10 @@ class _Campaign:
 
     def _advance(self, n: int) -> None:
         if self.progress is not None:
-            wrong = sum(one.soft_mismatches + one.hard_mismatches for one in self.tallies.values())
-            undecided, total = sum(one.undecided for one in self.tallies.values()), max(self.total, self.done)
+            total = max(self.total, self.done)
             # Measured words are counted when they are measured and when they are run, hence the half.
             done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
-            self.progress(Progress(n, min(done, total), total, wrong, undecided, self.before))
+            self.progress(Progress(n, min(done, total), total, self.wrong, self.undecided, self.before))
 
     # ---- result ----
 

@@ -373,21 +373,39 @@ def starting() -> Iterator[None]:
 
 
 def hindrance() -> str:
-    """Return the reason why no process can be started, "" if none is known: joblib has none, or the working directory
-    is gone."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from joblib._multiprocessing_helpers import mp
-    except ValueError:  # JOBLIB_MULTIPROCESSING is no number
-        mp = None
-    if mp is None:
+    """Return the reason why no process can be started, "" if none is known: there are no semaphores, joblib may have
+    none, or the working directory is gone."""
+    if not (_forks_have_semaphores() or _joblib_has_processes()):
         return "joblib has no processes here (JOBLIB_MULTIPROCESSING, or no semaphores)"
     try:
         os.getcwd()
     except OSError:
         return "the working directory is gone, and processes start there"
     return ""
+
+
+def _forks_have_semaphores() -> bool:
+    """Return True if this process can be forked and its forks can share semaphores. This takes no time, while joblib is
+    slow to import. False if the user's settings of joblib must decide."""
+    from multiprocessing import get_context
+
+    if "JOBLIB_MULTIPROCESSING" in os.environ or not forks_safely():
+        return False
+    try:
+        get_context("fork").Semaphore()
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _joblib_has_processes() -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from joblib._multiprocessing_helpers import mp
+    except ValueError:  # JOBLIB_MULTIPROCESSING is no number
+        return False
+    return mp is not None
 
 
 # ---- other machines: through the backends that joblib and ray have ----

@@ -4,6 +4,8 @@ other.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -45,4 +47,5 @@ def main(arguments: list[str] | None = None) -> None:
     answer_signals()
     code = run(arguments)
     leave_signals(code)
+    atexit.register(gc.freeze)  # Python's last collection would look through every class and function
     sys.exit(code)

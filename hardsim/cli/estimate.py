@@ -22,6 +22,7 @@ from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.cli import activity
 from hardsim.cli.streams import hushed, note
 from hardsim.run.dense_pass import Watch
+from hardsim.run.enclosure import Floats
 from hardsim.targets.base import Target
 from hardsim.targets.result import Word, count
 from hardsim.visible import visible
@@ -79,15 +80,15 @@ def cost_of(subject: Target, options: CheckOptions) -> Cost:
     """Return the cost of the first words of a check, up to a factor: a word costs the square of its positions. Words
     that are searched cost the same, as their longest length comes first."""
 
+    import numpy as np
+
     @cache
-    def sums() -> tuple[list[int], list[float]]:
+    def sums() -> tuple[Floats, Floats]:
         words = [requested(subject, options, n) for n in range(1, options.max_n + 1)]
         costs = [float(some) * subject.positions(n) ** 2 for n, some in enumerate(words, start=1)]
-        return [0, *accumulate(words)], [0.0, *accumulate(costs)]
+        return np.array([0, *accumulate(words)], dtype=np.float64), np.array([0.0, *accumulate(costs)])
 
     def cost(done: int) -> float:
-        import numpy as np
-
         return done if searched(subject, options) else float(np.interp(done, *sums()))
 
     return cost
