@@ -1,17 +1,22 @@
 """Results that are kept with the object they were computed from: they live as long as it does, and no cache has to hash
-it.
+it. And results that are kept while one input is the work of this process. Between two inputs, `forget` drops both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import cached_property, lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from weakref import WeakValueDictionary
 
 P = ParamSpec("P")
 T = TypeVar("T")
 MOST = 4
 """Largest number of results of one function that an object keeps."""
+_owners = WeakValueDictionary[int, "Keeping"]()
+"""The objects that keep results, by identity."""
+_caches: list[Callable[[], None]] = []
+"""Functions that empty the caches of `cached`."""
 
 
 class Keeping:
@@ -22,6 +27,7 @@ class Keeping:
     @cached_property
     def kept(self) -> dict[Any, dict[Any, Any]]:
         """The results kept with this object, by function and by its other arguments."""
+        _owners[id(self)] = self
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -45,3 +51,22 @@ def kept(make: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[K, P], T]
         return value
 
     return found
+
+
+def cached(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return `functools.lru_cache(size)` of a function whose results are of no use to the next input."""
+
+    def keep(make: Callable[P, T]) -> Callable[P, T]:
+        found: Any = lru_cache(size)(make)
+        _caches.append(found.cache_clear)
+        return cast("Callable[P, T]", found)
+
+    return keep
+
+
+def forget() -> None:
+    """Drop all results that were kept. Those that are needed again are computed again."""
+    for owner in list(_owners.values()):
+        owner.kept.clear()
+    for clear in _caches:
+        clear()

@@ -16,6 +16,7 @@ from typing import Any
 
 from hardsim.campaign.interrupts import interruptible
 from hardsim.campaign.workers import Crews, Job, Shard, processors
+from hardsim.cli.start import next_input
 from hardsim.errors import WorkerFailure
 from hardsim.lang.ast import Compare, FormulaFile, walk
 from hardsim.lazy_dataclass import dataclass
@@ -155,5 +156,8 @@ class Task:
         begin = perf_counter()
         with suppress(Exception):  # this process's parent meets it again, and reports it
             found = self.compute(self.request, *pickle.loads(shard.known))
-            return pickle.dumps(found, protocol=5), perf_counter() - begin
+            result = pickle.dumps(found, protocol=5), perf_counter() - begin
+            del found
+            next_input()
+            return result
         return None

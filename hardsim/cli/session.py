@@ -20,6 +20,7 @@ from hardsim.campaign.result import Verdict
 from hardsim.cli import activity, exit_codes, streams
 from hardsim.cli.ahead import Ahead
 from hardsim.cli.estimate import patient
+from hardsim.cli.start import next_input
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError, enumerated
 from hardsim.examples import located
@@ -526,6 +527,8 @@ class Session:
             if self.over:
                 break
             self.each(given, action, other)
+            if len(self.names) > 1:
+                next_input()
 
     # ---- the end ----
 

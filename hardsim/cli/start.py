@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import gc
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ctypes import CDLL
 
 TRIM, MMAP = -1, -3
 """The numbers of two settings of glibc: the free memory from which some is given back, and the size from which arrays
@@ -39,11 +43,29 @@ def resume_collection() -> None:
         _keep_memory()
 
 
+def next_input() -> None:
+    """Drop what is kept for an input whose results are known, and give its memory back to the system. Inputs share
+    little, and what they leave would add up."""
+    from hardsim.kept import forget
+
+    forget()
+    if (libc := _libc()) is not None:
+        with suppress(AttributeError):  # it cannot
+            libc.malloc_trim(0)
+
+
 def _keep_memory() -> None:
     """Keep free memory for the next arrays. Does nothing where the C library has no such settings."""
+    if (libc := _libc()) is not None:
+        with suppress(AttributeError):
+            for name, value in zip((TRIM, MMAP), KEPT, strict=True):
+                libc.mallopt(name, value)
+
+
+def _libc() -> CDLL | None:
+    """Return the C library; None where it is not known."""
     from ctypes import CDLL  # which NumPy imports, too
 
-    with suppress(OSError, AttributeError, TypeError):
-        libc = CDLL(None)
-        for name, value in zip((TRIM, MMAP), KEPT, strict=True):
-            libc.mallopt(name, value)
+    with suppress(OSError, TypeError):
+        return CDLL(None)
+    return None

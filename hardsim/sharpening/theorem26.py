@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from math import inf, isqrt, log
 
 import numpy as np
@@ -40,7 +40,7 @@ from flint import fmpq
 
 from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible_sums
-from hardsim.kept import kept
+from hardsim.kept import cached, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import Real, RealNumber, bounds
 from hardsim.lazy_dataclass import dataclass
@@ -318,7 +318,7 @@ def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[RealNumbe
     return found
 
 
-@lru_cache(1 << 8)
+@cached(1 << 5)
 def _visible(mask: Mask, positions: int, bos: bool) -> list[int]:
     """Return the number of positions that each query sees."""
     found: list[int] = visible_sums(mask, np.ones(positions, dtype=np.int64), bos).tolist()
@@ -341,7 +341,7 @@ def _undominated(
                 yield positions, fewest, most, None if alone else gap, inverse[number]
 
 
-@lru_cache(1 << 14)
+@cached(1 << 14)
 def row_distance(
     positions: int, fewest: int, most: int, gap: Fraction | None, inverse: RealNumber, eta: Fraction
 ) -> Fraction:

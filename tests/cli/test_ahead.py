@@ -16,7 +16,10 @@ from hardsim.campaign import workers
 from hardsim.campaign.workers import Call, Crews, Job, LocalCrew, Shard, work
 from hardsim.cli.ahead import EACH, FEW, LARGEST, LONG, Ahead, OnTarget, _rank
 from hardsim.errors import InputError, WorkerFailure
+from hardsim.kept import forget
 from hardsim.options.table import Request
+from hardsim.proof.programs import law
+from hardsim.sharpening import theorem26
 from hardsim.targets.base import ModelOptions, Target
 from hardsim.targets.inputs.base import Input
 from hardsim.targets.opening import read_expression
@@ -197,6 +200,23 @@ def test_reports_do_not_depend_on_where_they_are_computed(
     assert found[0].json == found[1].json
     assert found[0].code == found[1].code != 0
     assert SLOWEST.sub("", found[0].err) == SLOWEST.sub("", found[1].err) != ""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_nothing_is_kept_between_two_inputs(count: int, hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    caches: list[Any] = [law._evaluated, theorem26._visible]
+    sizes: list[int] = []
+
+    def counted() -> None:
+        sizes.append(sum(cache.cache_info().currsize for cache in caches))
+        forget()
+
+    monkeypatch.setattr(workers, "LocalCrew", Inside)
+    monkeypatch.setattr("hardsim.kept.forget", counted)
+    files = [FORMULAS / "flipflop.srasp", FORMULAS / "reverse.srasp"]
+    hardsim("prove", *files, "--max-n", "4", "--workers", count).exits(0)
+    assert len([size for size in sizes if size]) == len(files)
+    assert sum(cache.cache_info().currsize for cache in caches) == 0
 
 
 @pytest.mark.slow

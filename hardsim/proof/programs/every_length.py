@@ -38,11 +38,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 from math import floor
 from operator import mul
 
-from hardsim.kept import Keeping, kept
+from hardsim.kept import Keeping, cached, kept
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.reals import RealNumber
 from hardsim.lazy_dataclass import dataclass
@@ -180,7 +180,7 @@ class ProgramArgument(Record):
 # ---- functions of n ----
 
 
-@lru_cache(maxsize=1 << 14)
+@cached(1 << 14)
 def above(value: Value) -> tuple[Fraction, int]:
     """Return B >= 0 and the least b >= 0 such that a function of n is known to be at most B n^b for n >= 2. Raises
     NotProved if there are none with b < `LARGEST_DEGREE`."""
@@ -191,7 +191,7 @@ def above(value: Value) -> tuple[Fraction, int]:
     raise NotProved(f"{value} is not bounded by a power of n")
 
 
-@lru_cache(maxsize=1 << 14)
+@cached(1 << 14)
 def below(value: Value) -> tuple[Fraction, int] | None:
     """Return M > 0 and the least m >= 0 such that a function of n is known to be at least M n^-m for n >= 2; None
     if there are none with m < `LARGEST_DEGREE`."""
@@ -202,7 +202,7 @@ def below(value: Value) -> tuple[Fraction, int] | None:
     return None
 
 
-@lru_cache(maxsize=1 << 14)
+@cached(1 << 14)
 def rate_of(sharp: Value, gap: Value, start: int, unit: Value = N) -> Fraction | None:
     """Return a lower bound of f gap/unit for n >= start, where `sharp` is a lower bound of f and `unit` is n unless
     given; None if no positive one is known."""
@@ -217,7 +217,7 @@ def _power(power: int) -> Ratio:
     return result
 
 
-@lru_cache(maxsize=256)
+@cached(256)
 def _from(start: int) -> dict[str, Ratio]:
     """Return substitutions for lengths n >= start and their logarithms: n = start + a and log(n + 1) = log(start +
     1) + b, with a, b >= 0."""

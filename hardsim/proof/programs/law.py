@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import TypeAlias
 
-from hardsim.kept import Keeping, kept
+from hardsim.kept import Keeping, cached, kept
 from hardsim.lang.ast import BOS
 from hardsim.lang.valuations import Valuations
 from hardsim.lazy_dataclass import dataclass
@@ -219,7 +219,7 @@ def depends_on_i(value: Value) -> bool:
     return isinstance(value, Ratio) and "i" in value.names
 
 
-@lru_cache(maxsize=1 << 13)
+@cached(1 << 13)
 def _evaluated(value: Ratio, i: int, n: int) -> Fraction:
     places = [i, n, *OTHERS]
     top, bottom = value.top(*places), value.bottom(*places)
@@ -233,7 +233,7 @@ def at(values: OfN, n: int) -> list[Fraction]:
     return [number(value, 0, n) for value in values if not (isinstance(value, Ratio) and _singular(value, n))]
 
 
-@lru_cache(maxsize=1 << 13)
+@cached(1 << 13)
 def _singular(value: Ratio, n: int) -> bool:
     """Return True if a function divides by 0 at a length."""
     return bool(value.bottom(0, n, *OTHERS) == 0)
