@@ -129,7 +129,7 @@ EVERY = ((BINARY, 16, ("≤", 30.0)), ("formulas/parity.ltl", 17, None))
 EVAL = "eval of two words"
 ONE, TWO = "one process", "two processes"
 SHARED = (
-    ("check", "formulas", "--max-n", "4"),
+    ("check", "formulas", "--max-n", "8"),
     ("check", FLIPFLOP, "--max-n", "256"),
     ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
     ("check", "formulas/networks/flipflop.spec", "--max-n", "63"),
@@ -172,7 +172,7 @@ CASES = (
     Case("checks", SINCE, [(EVAL, "s", ("≤", 0.5))], partial(evaluated, EVAL)),
     *(
         Case(
-            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 2, 600, *command)
+            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 3, 600, *command)
         )
         for command in SHARED
     ),

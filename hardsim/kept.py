@@ -66,7 +66,8 @@ def cached(size: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 def forget() -> None:
     """Drop all results that were kept. Those that are needed again are computed again."""
-    for owner in list(_owners.values()):
-        owner.kept.clear()
+    for reference in _owners.valuerefs():  # a list, which stays as it is while other threads keep results
+        if (owner := reference()) is not None:
+            owner.kept.clear()
     for clear in _caches:
         clear()
