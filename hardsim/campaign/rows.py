@@ -48,7 +48,7 @@ def budget_length(
     gap, numbers = settle(tally, engine)
     errors, reached = dict.fromkeys(claimed, ZERO), tally.reached
     for place, error in numbers.items():
-        if place[0] in errors:  # the largest over the coordinates that a head writes
+        if len(place) == 2 and place[0] in errors:  # the largest over the coordinates that a head writes
             errors[place[0]] = max(errors[place[0]], error)
     heads = tuple(
         replace(

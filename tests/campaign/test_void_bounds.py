@@ -1,5 +1,6 @@
 """Tests of void error bounds: they are compared with a run of every word, position by position."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -11,9 +12,10 @@ from hardsim.campaign.result import FirstFailure
 from hardsim.measuring.bound import BoundOptions, bound_report, bound_subject
 from hardsim.measuring.trace import trace_of
 from hardsim.program.budget import Budget
+from hardsim.targets.sharpness import OneNetwork
 from tests.support.check import CheckOptions, ModelOptions, Subject, check_subject, read_expression, read_input
 from tests.support.language import formulas_directory
-from tests.support.subjects import with_network
+from tests.support.subjects import compiled, with_network
 
 MAX_N = 3
 CASES = (
@@ -135,3 +137,15 @@ def test_a_network_that_is_not_what_its_specification_makes_has_no_bound() -> No
     result = check_subject(other, CheckOptions(max_n=3))
     assert all(head.void for length in result.lengths for head in length.heads)
     assert (result.violation, result.failed_first, result.own) == (None, None, False)
+
+
+@pytest.mark.parametrize("name", ["margin", "output", "unrounded"])
+def test_a_head_may_have_the_name_of_another_number(name: str) -> None:
+    subject = compiled("a S b", beta=Fraction(12), letters="abc")
+    layer = subject.program.layers[0]
+    renamed = replace(layer, heads=tuple(replace(head, name=name) for head in layer.heads))
+    program = replace(subject.program, layers=(renamed,))
+    other = replace(subject, program=program, sharpness=OneNetwork.of(program, subject.budget))
+    one, two = (check_subject(each, CheckOptions(max_n=3)).lengths for each in (subject, other))
+    assert [row.heads[0].name for row in two] == [name] * 3
+    assert [row.heads[0].error for row in two] == [row.heads[0].error for row in one]
