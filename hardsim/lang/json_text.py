@@ -22,7 +22,7 @@ _EXPECTED = {
     "Expecting ','": "a comma, or the end of the array or the object",
     "Extra data": "nothing after the first value",
     "Unterminated string": "a double quote at the end of this text",
-    "Invalid control character": r"no line break or tab inside a text: write \n or \t",
+    "Invalid control character": r"no control character inside a text: write \n, \t, or \u with four digits",
     "Invalid \\": r"""one of \" \\ \/ \b \f \n \r \t, or \u with four hexadecimal digits""",
 }
 """The text of what is expected, by the beginning of the message of `json`; otherwise it is a value."""
