@@ -695,13 +695,11 @@ class Session:
         return [*self.missed, *(NotRun(name, None) for name in names)]
 
     def _slowest(self) -> None:
-        """Remark on the input that took longest, if there are several."""
-        if (
-            self.results
-            and self.command not in ("fmt", "equiv", "report")
-            and len({one.input for one in self.outcomes}) > 1
-        ):
-            slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
+        """Remark on the input that took longest, if several were run."""
+        # The seconds of a bad input are those that reading took: it was not run.
+        ran = [one for one in self.outcomes if one.code != exit_codes.BAD_INPUT]
+        if self.results and self.command not in ("fmt", "equiv", "report") and len({one.input for one in ran}) > 1:
+            slowest, total = max(ran, key=lambda one: one.seconds), sum(one.seconds for one in ran)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
 
 

@@ -140,7 +140,7 @@ class Option:
 
     @property
     def commands(self) -> list[str]:
-        """All commands that take it."""
+        """All commands that take this option."""
         return f"{self.brief} {self.also}".split()
 
     def is_keyword(self, command: str) -> bool:
@@ -582,7 +582,7 @@ def require_one_regime(request: Request, why: str) -> None:
 
 
 def table(request: type[Request]) -> dict[str, Option]:
-    """Return the entry of each field."""
+    """Return the option of each field of a request, by the name of the field."""
     return {one.name: replace(one.metadata["option"], type=one.type) for one in fields(request) if one.metadata}
 
 

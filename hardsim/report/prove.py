@@ -222,8 +222,8 @@ def types_text(case: WorstCase) -> str:
 
 
 def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
-    """Print a row for each formula and regime that has a proof, if these are at least two. External networks have
-    none: only their words are tried."""
+    """Print a row for each formula and regime that has a proof, if there are at least two. Programs,
+    hard-attention models and external networks have no such proof, and so no row."""
     rows = []
     for result in results:
         if isinstance(result, ProofResult) and result.proof is not None:

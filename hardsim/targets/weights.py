@@ -40,7 +40,8 @@ class WeightsTarget(Subject):
         return super().prover()
 
     def without_budget(self) -> WeightsTarget:
-        """Return this target with the same network at a given temperature, as Theorem 26 has it."""
+        """Return this target in the form of Theorem 26: the scores of each head take in its beta, and the temperature
+        is a given function. The network computes the same."""
         if not self.one_network:
             return self
         budget = self.budget

@@ -441,6 +441,17 @@ def test_the_slowest_of_several_is_named(hardsim: Cli, since: Path, future: Path
     hardsim("check", since, future, "--max-n", "2", "--format", "junit").clean()
 
 
+@pytest.mark.parametrize("command", ["words", "precision", "check"])
+def test_a_file_that_was_not_read_is_never_the_slowest(
+    hardsim: Cli, since: Path, future: Path, tmp_path: Path, command: str
+) -> None:
+    missing = tmp_path / "none.ltl", tmp_path / "none.cr"
+    outcome = hardsim(command, *missing, since, future, "--max-n", "2").exits(2)
+    slowest = [line for line in outcome.err.splitlines() if "slowest" in line]
+    assert len(slowest) == (command == "check")
+    assert "none." not in "".join(slowest)
+
+
 @pytest.mark.parametrize("command", ["check", "prove", "bound"])
 def test_a_run_ends_at_the_first_failure(hardsim: Cli, since: Path, tmp_path: Path, command: str) -> None:
     others = [written(tmp_path / f"{name}.ltl", SINCE) for name in ("one", "two")]

@@ -94,7 +94,7 @@ class Chain(NamedTuple):
 
 
 class Ranges:
-    """The ranges of the integers of one program."""
+    """Bounds of the integers of one program, and whether these are proved to stay in [-n, n]."""
 
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program

@@ -51,12 +51,12 @@ class FunctionRanges:
 
     @classmethod
     def joined(cls, parts: list[FunctionRanges]) -> FunctionRanges:
-        """Return the rows of several, one after the other."""
+        """Return the rows of several `FunctionRanges`, one after the other."""
         fields = ([one.low, one.high, one.tilt, one.tilted] for one in parts)
         return cls(*(np.concatenate(column) for column in zip(*fields, strict=True)))
 
     def at(self, index: Integers) -> FunctionRanges:
-        """Return those of some classes."""
+        """Return the ranges of the classes at an index."""
         return FunctionRanges(self.low[index], self.high[index], self.tilt[index], self.tilted[index])
 
 
@@ -71,7 +71,7 @@ class Narrowed:
 
     @property
     def middle(self) -> Floats:
-        """The middle m of the range, without e."""
+        """The middle m of the range of the linear part, in the notation of the module; the error e is left out."""
         found: Floats = self.form.c + self.shift
         return found
 

@@ -181,11 +181,12 @@ class PrefixProof(Record):
 
     @property
     def open_text(self) -> str:
-        """A sentence on what is not decided; empty where every length is decided that was asked for."""
+        """A sentence on what is not decided; empty if every requested length is decided."""
         if not self.open:
             return self.reason or ""
         first, more = self.open[0], len(self.open) - 1
-        found = f"open: {first.summary}" + (f"; and {more:,} more classes" if more else "")
+        kind = "class" if more == 1 else "classes"
+        found = f"open: {first.summary}" + (f"; and {more:,} more {kind}" if more else "")
         return found if self.reason is None else f"{found}: {self.reason}"
 
     @property

@@ -293,7 +293,7 @@ class Classes(Sites):
         return max((bound for bound in (found, grown) if bound is not None), default=None)
 
     def only(self) -> str:
-        """Return the condition on the size as text for messages; empty if all sites count."""
+        """Return the condition that the size is above `beyond` as text for messages; empty if there is none."""
         return f", {self.size} > {self.beyond}" if self.beyond else ""
 
     def apart(self) -> Sequence[int]:

@@ -333,7 +333,7 @@ class SpanQueries:
         yield from self.query(about, place, "zero", f"it is {zeros_text(span)}", wrong, lines)
 
     def given(self, about: str, place: Place, unit: HiddenUnit, read: NumberSpan, given: NumberSpan) -> Iterator[Query]:
-        """Yield queries that the output of a hidden unit lies in its span."""
+        """Yield queries that the output of a hidden unit is in the span `given` if its input is in the span `read`."""
         if not unit.clip and read == given:
             yield from self.query(about, place, "unit", "its output is its input", [f"(< {ratio(read.low)} 0.0)"])
             return

@@ -221,7 +221,8 @@ def simplest(value: Any) -> Any:
 
 
 def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
-    """Return positions in order, as a domain: the first is 1 + gaps[0] + a, each other at least its gap further on."""
+    """Return a domain of positions in increasing order. The first is 1 + gaps[0] + a; each further one is its gap, plus
+    a variable that is at least 0, behind the one before."""
     total, result = Ratio.of(1), {}
     for name, gap, slack in zip(names, gaps, SLACKS, strict=False):
         total = total + gap + Ratio.variable(slack)

@@ -70,8 +70,8 @@ def distinct(*groups: Iterable[int]) -> list[int]:
 
 
 class Hints:
-    """Makes the hints of a network, layer by layer. `meaning` is that part of its certificate: the literal of each
-    coordinate, and what is known of each head. `table` gets further nodes."""
+    """Makes the hints of a network, layer by layer. `meaning` is the part `meaning` of its certificate: the literal of
+    each coordinate, and what is known of each head. Nodes that the hints need are added to `table`."""
 
     def __init__(self, model: Transformer, table: NodeTable, meaning: Mapping[str, Any], regime: str) -> None:
         self.model, self.table, self.names = model, table, model.coordinates

@@ -385,6 +385,7 @@ def test_an_open_class_of_two_layers_has_a_reason_in_one_line() -> None:
     assert found.reason.startswith("there are 150 prefixes of 7 symbols, too many to run, and bounds from the weights")
     assert found.open_text.startswith("open: prefixes of 7 symbols that end with ")
     assert found.open_text.endswith(f" more classes: {found.reason}")
+    assert replace(found, open=found.open[:2]).open_text.endswith(f"; and 1 more class: {found.reason}")
     assert prefix_proof(external, 6, most=100).reason is None
 
 
