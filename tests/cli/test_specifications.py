@@ -107,6 +107,7 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
         (("bound", "most.spec"), "this command needs hard attention"),
         (("compile", "most.spec", "-o", "x.json"), "this command needs hard attention"),
         (("equiv", "most.spec", "since"), "a file that says by itself which words are accepted is needed here"),
+        (("equiv", "most.spec", "since"), "a regular expression (.re) or an automaton (.dot, .jff)"),
         (("verify", "most.spec"), "most.spec:1:1: error: this is not JSON"),
         (("check", "most.spec", "--pin"), "is not a formula or program"),
         (("check", "most.spec", "--beta", "4"), "--beta does not apply"),

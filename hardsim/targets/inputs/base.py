@@ -25,7 +25,7 @@ from hardsim.targets.subject import Subject
 from hardsim.writing.specification import SpecificationDraft
 
 ACCEPTING = (
-    "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a specification (.spec).",
+    "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or an automaton (.dot, .jff).",
     "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re).",
 )
 """Hints where an input says nothing of accepted words: for any input, and for one that maps words."""
