@@ -71,17 +71,15 @@ def every(what: str, *check: Any) -> tuple[Mapping[str, float], str]:
 
 
 def shared(rounds: int, limit: float, *command: str) -> tuple[Mapping[str, float], str]:
-    """Measure the median seconds of a command with two processes and with one, in turns. Raises FailedError if they
-    print different documents."""
-    documents: dict[str, str] = {}
-
-    def once(name: str, workers: int) -> None:
-        documents[name] = run((*HARDSIM, *command, "--workers", str(workers), "--json", "-"), limit=limit)
-
-    runs = {TWO: partial(once, TWO, 2), ONE: partial(once, ONE, 1)}
-    seconds = turns(runs, [rounds] * len(runs), perf_counter)[0]
-    if documents[ONE] != documents[TWO]:
-        raise FailedError("the number of processes changes the document")
+    """Measure the least seconds of a command with two processes and with one, in turns. Raises FailedError if they
+    print different reports."""
+    runs = {
+        name: partial(run, (*HARDSIM, *command, "--workers", str(workers)), limit=limit)
+        for name, workers in ((TWO, 2), (ONE, 1))
+    }
+    seconds, reports = turns(runs, [rounds] * len(runs), perf_counter, least=True)
+    if reports[ONE] != reports[TWO]:
+        raise FailedError("the number of processes changes the report")
     return seconds, ""
 
 

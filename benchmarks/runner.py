@@ -109,9 +109,10 @@ def turns(
     rounds: Sequence[int],
     clock: Callable[[], float] = process_time,
     warm: bool = False,
+    least: bool = False,
 ) -> tuple[dict[str, float], dict[str, Result]]:
     """Run several functions in turns, so that other load on the machine affects all alike; those with fewer rounds end
-    earlier. Return the median seconds of each, and its last result.
+    earlier. Return the median seconds of each (the `least`, if that is requested), and its last result.
 
     If `warm`, each timed run follows one of the same function that is not timed, and the least seconds are returned.
     Otherwise each function would find in the caches what the one before it left, which is another one for each."""
@@ -125,7 +126,7 @@ def turns(
                 began = clock()
                 results[name] = run()
                 seconds[name].append(clock() - began)
-    return {name: min(times) if warm else median(times) for name, times in seconds.items()}, results
+    return {name: min(times) if warm or least else median(times) for name, times in seconds.items()}, results
 
 
 def run(command: Sequence[str], text: str = "", limit: float | None = None) -> str:

@@ -58,11 +58,12 @@ def test_a_case_that_fails_has_no_numbers() -> None:
     assert [(one.what, one.value, one.note) for one in found] == [(row[0], None, "failed: no") for row in RATIO]
 
 
-def test_turns() -> None:
+@pytest.mark.parametrize(("least", "seconds"), [(False, 2.0), (True, 1.0)])
+def test_turns(least: bool, seconds: float) -> None:
     log: list[str] = []
     clock = iter([0.0, 1.0, 2.0, 2.5, 10.0, 19.0, 20.0, 22.0])  # a takes 1, 9 and 2 seconds, b 0.5
     runs = {"a": lambda: log.append("a"), "b": lambda: log.append("b")}
-    assert turns(runs, [3, 1], lambda: next(clock))[0] == {"a": 2.0, "b": 0.5}
+    assert turns(runs, [3, 1], lambda: next(clock), least=least)[0] == {"a": seconds, "b": 0.5}
     assert log == ["a", "b", "a", "a"]
 
 
@@ -80,6 +81,15 @@ def test_turns_of_warm_functions() -> None:
 
 
 # ---- commands ----
+
+
+def test_reports_that_depend_on_the_number_of_processes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = iter(["a", "a", "a", "a", "a", "b"])
+    monkeypatch.setattr(commands, "run", lambda command, limit: next(printed))
+    seconds, note = commands.shared(2, 600, "check", "x")
+    assert (set(seconds), note) == ({commands.ONE, commands.TWO}, "")
+    with pytest.raises(FailedError, match="the number of processes changes the report"):
+        commands.shared(1, 600, "check", "x")
 
 
 def test_output_and_exit_code() -> None:
