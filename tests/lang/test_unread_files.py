@@ -5,17 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hardsim.examples import example_files, example_path
 from hardsim.lang.unread_files import naming, unread_format_error
 from hardsim.lang.unread_formats import FORMATS
-from tests.support.language import InputError, formulas_directory
+from tests.support.language import InputError
 
 ROOT = Path(__file__).parents[2]
-SUFFIXES = (".ltl", ".srasp", ".cr", ".re", ".spec", ".ahat.json", ".model.json")
-SHIPPED = sorted(
-    path.relative_to(formulas_directory()).as_posix()
-    for path in formulas_directory().rglob("*")
-    if path.name.endswith(SUFFIXES)
-)
 
 # Each row is a file from the tool's own documentation: its name, its text, and the expected name of its format.
 TEXTS = [
@@ -278,10 +273,10 @@ def test_a_file_that_declares_its_symbols_was_written_for_hardsim(name: str, tex
     assert unread_format_error("GIVEN", name, text.encode()) is None
 
 
-@pytest.mark.parametrize("path", SHIPPED)
-def test_nothing_that_is_shipped_is_taken_for_something_else(path: str) -> None:
-    data = (formulas_directory() / path).read_bytes()
-    assert unread_format_error("GIVEN", path, data) is None
+@pytest.mark.parametrize("path", example_files(), ids=example_path)
+def test_nothing_that_is_shipped_is_taken_for_something_else(path: Path) -> None:
+    data = path.read_bytes()
+    assert unread_format_error("GIVEN", str(path), data) is None
     assert unread_format_error("GIVEN", "renamed", data) is None
 
 
