@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,7 +25,13 @@ THREADS = "/proc/self/task"
 ENDING = 0.05
 """Seconds that are waited for threads to end."""
 AHEAD, BACK = 4, 64
-"""Number of calls for each process that run or wait at a time, and of calls that are out or back before their turn."""
+"""Number of tasks for each process that run or wait at a time, and of calls that are out or back before their turn."""
+SHORT, PART, TOGETHER = 0.2, 1 / 8, 8
+"""Seconds of a task with several calls, its largest part of the time so far (so that the last tasks end at about the
+same time), and the largest number of its calls. Each task takes this process about a millisecond, while the others
+need every processor."""
+LEAST = 1e-6
+"""Seconds that a call takes at least."""
 
 
 def forks_safely() -> bool:
@@ -44,6 +50,11 @@ def forks_safely() -> bool:
     except OSError:  # nothing lists the threads
         pass
     return False
+
+
+Call = tuple[Any, ...]
+"""The arguments of a call."""
+_Results = tuple[list[Any], float]
 
 
 class ForkPool:
@@ -68,35 +79,47 @@ class ForkPool:
     def run(
         self,
         function: Callable[..., Any],
-        calls: Sequence[tuple[Any, ...]],
-        more: Iterator[tuple[Any, ...]],
+        calls: Sequence[Call],
+        more: Iterator[Call],
         early: Sequence[int] = (),
+        shared: bool = True,
     ) -> Generator[Any, None, None]:
         """Yield the results of calls, in their order, and then those of `more` calls, which are taken when a process
-        will soon be free. Calls with the numbers `early` begin before their turn. Raises BrokenExecutor if a process
-        is lost."""
+        will soon be free. Calls with the numbers `early` begin before their turn. With `shared`, calls share a task
+        while they are short. Raises BrokenExecutor if a process is lost."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
         source = chain(((k, calls[k]) for k in _order(len(calls), early)), enumerate(more, start=len(calls)))
-        found: dict[int, Future[Any]] = {}
-        running: set[Future[Any]] = set()
-        turn, left = 0, True
+        found: dict[int, tuple[Future[_Results], int, Call]] = {}
+        running: set[Future[_Results]] = set()
+        turn, left, together, start = 0, True, 1, time.perf_counter()
+
+        def begin(some: Sequence[tuple[int, Call]]) -> None:
+            future = self._pool.submit(_results, function, [call for _, call in some])
+            running.add(future)
+            found.update((number, (future, place, call)) for place, (number, call) in enumerate(some))
+
         try:
             while left or found:
                 while (
                     left and len(running) < AHEAD * self.size and (turn < len(calls) or len(found) < BACK * self.size)
                 ):
-                    one = next(source, None)
-                    if one is None:
-                        left = False
-                    else:
-                        found[one[0]] = self._pool.submit(function, *one[1])
-                        running.add(found[one[0]])
-                if turn in found and found[turn].done():
-                    yield found.pop(turn).result()
+                    some = list(islice(source, together))
+                    left = bool(some)
+                    if some:
+                        begin(some)
+                if turn in found and found[turn][0].done():
+                    future, place, call = found.pop(turn)
+                    results, seconds = future.result()
+                    if place >= len(results):  # it, or one before it, failed: alone, its error comes in its turn
+                        begin([(turn, call)])
+                        continue
+                    yield results[place]
                     turn += 1
+                    if shared:
+                        together = _together(seconds, time.perf_counter() - start)
                 elif running:
-                    running = wait(running, return_when=FIRST_COMPLETED).not_done
+                    running -= wait(running, return_when=FIRST_COMPLETED).done
         finally:
             for given_up in running:
                 given_up.cancel()
@@ -112,6 +135,11 @@ class ForkPool:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _together(seconds: float, spent: float) -> int:
+    """Return the number of calls of the next task, if a call takes so many seconds, after the seconds spent so far."""
+    return max(1, min(TOGETHER, int(min(SHORT, PART * spent) / max(seconds, LEAST))))
+
+
 def _order(count: int, early: Sequence[int]) -> Iterator[int]:
     """Yield the numbers below `count` in the order in which calls begin: alternately the next of `early` and the next
     number, so that long calls begin early and the first results come soon."""
@@ -120,6 +148,20 @@ def _order(count: int, early: Sequence[int]) -> Iterator[int]:
         if number is not None and number not in begun:
             begun.add(number)
             yield number
+
+
+def _results(function: Callable[..., Any], calls: Sequence[Call]) -> _Results:
+    """Return the results of calls, up to one that fails, and the seconds that each of them took. Raises the error of
+    the first call."""
+    start, found = time.perf_counter(), []
+    for call in calls:
+        try:
+            found.append(function(*call))
+        except Exception:
+            if not found:
+                raise
+            break
+    return found, (time.perf_counter() - start) / len(calls)
 
 
 def _begin(begin: Callable[[], None]) -> None:

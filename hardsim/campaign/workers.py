@@ -7,12 +7,10 @@ Where a worker is lost, the shards that had not come back are run again.
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import re
 import signal
-import socket
 import sys
 import threading
 import time
@@ -304,7 +302,9 @@ class LocalCrew(Crew):
         try:
             if self._forks is not None:
                 ranks = {number: call[1].rank for number, call in enumerate(calls) if call[1].rank}
-                results = self._forks.run(work, calls, more, sorted(ranks, key=lambda number: ranks[number]))
+                early = sorted(ranks, key=lambda number: ranks[number])
+                # An input may take long after many that did not.
+                results = self._forks.run(work, calls, more, early, shared=not any(shard.name for _, shard in calls))
             else:
                 with starting():
                     results = self._start(calls)
@@ -437,6 +437,8 @@ def unreachable(address: str) -> str | None:
     found = re.fullmatch(r"(?:\w+://)?\[?([^\[\]/?#@]+?)\]?:(\d{1,5})/?", address)
     if found is None:
         return "not an address such as tcp://host:8786"
+    import socket
+
     try:
         socket.create_connection((found[1], int(found[2])), timeout=REACH).close()
     except (OSError, OverflowError, UnicodeError) as error:
@@ -727,6 +729,8 @@ def quiet(whole: bool) -> Iterator[None]:
         stack.callback(setattr, threading, "excepthook", threading.excepthook)
         threading.excepthook = partial(_unless_ended, threading.excepthook)
         if whole:
+            import logging
+
             warnings.simplefilter("ignore")
             stack.callback(logging.disable, logging.root.manager.disable)
             logging.disable(logging.CRITICAL)

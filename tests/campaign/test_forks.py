@@ -82,18 +82,51 @@ print(json.dumps(dict(first=first, started=sorted(started), second=second, kept=
     processes=len(workers_of(me)))))
 """
 
+SHARING = """
+import json, sys, time
+from hardsim.campaign.forks import ForkPool
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Results of forked workers in a process with one thread."""
+def square(k, bad):
+    time.sleep(0.001)
+    if k == bad:
+        raise ValueError(f"no square of {k}")
+    return k * k
+
+pool = ForkPool(2, int)
+submit, tasks = pool._pool.submit, []
+pool._pool.submit = lambda function, *calls: tasks.append(calls) or submit(function, *calls)
+told = {}
+for shared in (True, False):
+    for bad in (-1, 400):
+        tasks.clear()
+        results = []
+        try:
+            some, more = [(k, bad) for k in range(8)], ((k, bad) for k in range(8, 900))
+            results.extend(pool.run(square, some, more, shared=shared))
+        except ValueError as error:
+            results.append(str(error))
+        told[f"{shared} {bad}"] = results, len(tasks), max(len(calls[1]) for calls in tasks)
+pool.close()
+print(json.dumps(told))
+"""
+
+
+def told(script: str, *arguments: str) -> dict[str, Any]:
+    """Return what a script prints, in a process with one thread."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path_factory.mktemp("flags"))],
+        [sys.executable, "-c", script, *arguments],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, cwd=Path(__file__).parents[2],
         capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Results of forked workers in a process with one thread."""
+    return told(SCRIPT, str(tmp_path_factory.mktemp("flags")))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
@@ -132,6 +165,23 @@ def test_a_forked_worker_runs_a_shard_beside_other_jobs(found: dict[str, Any]) -
     assert found["dropped"] == 0, "it went on although nobody waits for it"
     assert found["gone"] == "a worker process was lost"
     assert found["after"] == found["last"] == [0, 1, 2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_short_calls_share_tasks_with_the_same_results_and_errors() -> None:
+    found, squares = told(SHARING), [k * k for k in range(900)]
+    for shared in (True, False):
+        assert found[f"{shared} -1"][0] == squares
+        assert found[f"{shared} 400"][0] == [*squares[:400], "no square of 400"]
+    assert found["False -1"][1:] == [900, 1]
+    assert found["True -1"][1] < 450
+    assert 1 < found["True -1"][2] <= forks.TOGETHER
+
+
+def test_calls_share_a_task_only_while_they_are_short() -> None:
+    assert [forks._together(seconds, 100.0) for seconds in (0.0, 0.03, 0.11, 0.21, 5.0)] == [8, 6, 1, 1, 1]
+    # After a second the last task must not be longer than an eighth of it.
+    assert forks._together(0.03, 1.0) == 4
 
 
 def test_only_a_process_with_one_thread_forks(monkeypatch: pytest.MonkeyPatch) -> None:
