@@ -8,7 +8,7 @@ temperature and the bounds. `judging_of` is the one place that chooses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 
@@ -46,8 +46,12 @@ class Judging(ABC):
         """Return the job that answers a shard with the plan of its length, if there is one, and the tally."""
 
     @abstractmethod
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
-        """Return the row of every length with a word tried."""
+    def row(self, tally: Tally, plans: Plans) -> LengthCounts | None:
+        """Return the row of a length with a word tried; None if it has no row."""
+
+    def unworded(self, longest: int) -> Iterable[int]:
+        """Return the lengths below the longest that have a row without a word: no word there has an expected answer."""
+        return ()
 
     @abstractmethod
     def again(self, found: Mismatch, named: bool) -> Mismatch:
@@ -77,13 +81,13 @@ class NetworkJudging(Judging):
         """Return the job that answers a shard with None, in place of a plan, and the tally."""
         return Job(network_judge, (self.subject, self.dps, self.engine))
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
-        """Return the row of every length with a word tried, and of each shorter length without any word that has an
-        expected answer."""
-        found = {n: tally for n, tally in tallies.items() if tally.words}
-        if self.subject.domain is not None:
-            found |= {n: Tally(n) for n in range(1, max(found, default=1)) if not self.subject.possible(n)}
-        return [judged_length(self.subject, tally, self.engine) for _, tally in sorted(found.items())]
+    def row(self, tally: Tally, plans: Plans) -> LengthCounts | None:
+        """Return the row of a length with a word tried."""
+        return judged_length(self.subject, tally, self.engine)
+
+    def unworded(self, longest: int) -> Iterable[int]:
+        """Return the lengths below the longest at which no word has an expected answer."""
+        return () if self.subject.domain is None else (n for n in range(1, longest) if not self.subject.possible(n))
 
     def again(self, found: Mismatch, named: bool) -> Mismatch:
         """Return the mismatch shrunk. Words that the user named are reported as they are."""
@@ -119,12 +123,9 @@ class OneNetworkJudging(HardJudging):
         self.claimed = cache(partial(head_bounds, subject))
         """The bounds of the heads at a length."""
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
-        """Return the row of every length with a word tried."""
-        found = [tally for _, tally in sorted(tallies.items()) if tally.words]
-        return [
-            budget_length(self.subject, tally, self.engine, self.claimed(tally.n), self.void(tally)) for tally in found
-        ]
+    def row(self, tally: Tally, plans: Plans) -> LengthCounts | None:
+        """Return the row of a length with a word tried."""
+        return budget_length(self.subject, tally, self.engine, self.claimed(tally.n), self.void(tally))
 
     def again(self, found: Mismatch, named: bool) -> Mismatch:
         """Return the mismatch with the digits of balls under `auto`."""
@@ -159,10 +160,10 @@ class TemperatureJudging(HardJudging):
         """Return the job that answers a shard with the plan of its length, and the tally."""
         return Job(Judges, (self.subject, prepared, self.dps, self.engine, self.shared))
 
-    def lengths(self, tallies: Mapping[int, Tally], plans: Plans) -> list[LengthCounts]:
-        """Return the row of every length with a word tried and a temperature."""
-        found = [(plans[n], tally) for n, tally in sorted(tallies.items()) if tally.words and n in plans]
-        return [theorem_length(self.subject, plan, tally) for plan, tally in found]
+    def row(self, tally: Tally, plans: Plans) -> LengthCounts | None:
+        """Return the row of a length with a word tried; None if it has no temperature."""
+        plan = plans.get(tally.n)
+        return None if plan is None else theorem_length(self.subject, plan, tally)
 
     def violation(self, tally: Tally, plans: Plans) -> Violation | None:
         """Return a claim that a number of the tally refutes: a declared gap, or a bound; None if there is none."""

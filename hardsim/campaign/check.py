@@ -38,6 +38,7 @@ from hardsim.campaign.result import (
     CheckResult,
     HardUndecided,
     JudgedLength,
+    LengthCounts,
     LengthResult,
     Mismatch,
     Violation,
@@ -439,11 +440,15 @@ class _Campaign:
         self.tallies = _resumed(memory.state or [], [*self.lengths, *alone])
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
-        self.done = self.wrong = self.undecided = 0
+        self.rows: dict[int, LengthCounts | None] = {}
+        """The rows of lengths whose words are done, made while other processes run the words of longer ones."""
+        self.done = self.wrong = self.undecided = self.unanswered = 0
         self._count(self.tallies.values())
         self.before = self.done
-        # `requested` is an upper limit, and the words of a resumed run may exceed it by the prefixes of searches.
-        self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
+        self.most = {n: requested(subject, options, n) for n in [*self.lengths, *alone]}
+        """The largest number of words of each length."""
+        # The words of a resumed run may exceed it by the prefixes of searches.
+        self.total = max(sum(self.most.values()), self.done)
         self.measured = 0
         self.ended: WordError | None = None
         """The error about a whole length that ended the run early; None: it did not end so."""
@@ -492,7 +497,7 @@ class _Campaign:
         self._tally(prepared, (shard for n, shards in runs.items() if n >= latest for shard in shards))
 
     def _tally(self, prepared: Preparation | None, shards: Iterable[Shard], together: int = 0) -> None:
-        known = {n: tally.words for n, tally in self.tallies.items()}
+        known, latest = {n: tally.words for n, tally in self.tallies.items()}, 0
 
         def left() -> Iterator[Shard]:
             """Yield the shards without the words that an earlier run tallied."""
@@ -524,14 +529,19 @@ class _Campaign:
                     if self.options.words is None:
                         part.outcomes.clear()  # which may be very many words
                     self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
+                    self.rows.pop(part.n, None)
+                    if latest != part.n and latest in self.tallies:
+                        self.rows[latest] = self.judging.row(self.tallies[latest], self.plans)
+                    latest = part.n
                     self._count([part])
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
 
     def _count(self, tallies: Iterable[Tally]) -> None:
-        """Count the words of some tallies as done, and those that are wrong or undecided."""
+        """Count the words of some tallies as done, and those that are wrong, undecided or without an answer."""
         for tally in tallies:
             self.done += tally.words
+            self.unanswered += tally.failed
             self.wrong += tally.soft_mismatches + tally.hard_mismatches
             self.undecided += tally.undecided
 
@@ -545,9 +555,9 @@ class _Campaign:
     def _ends_before(self, n: int) -> bool:
         """Return True if the run ends before length n. The answer depends on the results so far, not on the number of
         workers."""
-        bad = [length for length, tally in self.tallies.items() if tally.failed]
-        if n in self.tallies or not bad:
+        if n in self.tallies or not self.unanswered:
             return False
+        bad = [length for length, tally in self.tallies.items() if tally.failed]
         # Words after the first length that failed: the run goes on for a while to look for a wrong word.
         after = sum(tally.words for length, tally in self.tallies.items() if length > min(bad))
         return given_up(sum(self.tallies[length].failed for length in bad), after)
@@ -595,7 +605,7 @@ class _Campaign:
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // max(1, n), BATCH_PAIRS // max(1, n) ** 2))
             size = min(size, self.subject.most_together(n) or size)
-            if self.options.words is None and requested(self.subject, self.options, n) <= size:
+            if self.options.words is None and self.most[n] <= size:
                 yield Shard(n, (), Unchosen())
                 continue
             words = iter(plan_of(self.subject, self.options, n, accepts).words)
@@ -631,7 +641,7 @@ class _Campaign:
     def result(self, partial: bool) -> CheckResult:
         """Return the result of the check. An interruption while a mismatch is run again leaves it as it was found."""
         judging = self.judging
-        found = judging.lengths(self.tallies, self.plans)
+        found = self._found()
         lengths = tuple(one for one in found if isinstance(one, LengthResult))
         every, some = any(length.layers for length in lengths), any(tally.unjudged for tally in self.tallies.values())
         mismatch = self._mismatch(one.n for one in found)
@@ -688,6 +698,14 @@ class _Campaign:
             accuracy=accuracy,
             labelled=subject.rows is not None,
         )
+
+    def _found(self) -> list[LengthCounts]:
+        """Return the row of every length that has one."""
+        worded = {n: tally for n, tally in self.tallies.items() if tally.words}
+        tallies = {n: Tally(n) for n in self.judging.unworded(max(worded, default=1))} | worded
+        rows = {n: self.judging.row(tally, self.plans) for n, tally in tallies.items() if n not in self.rows}
+        found = (rows.get(n, self.rows.get(n)) for n in sorted(tallies))
+        return [row for row in found if row is not None]
 
     def _accuracy(self, tallies: Sequence[Tally], broken: Sequence[str], partial: bool) -> Accuracy | None:
         """Return the accuracy on given words; None for other words, and unless all of them were run. Where ties were
