@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardsim.campaign.result import CheckResult
 from hardsim.campaign.tally import Tally
@@ -27,6 +26,9 @@ from hardsim.lang.valuations import alphabet_lines
 from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import DECIDING, Request
 from hardsim.version import __version__
+
+if TYPE_CHECKING:  # only a run with --resume loads it
+    import sqlite3
 
 SMALL = 2**53
 """Largest integer that is written as a JSON number. Longer ones are written in hexadecimal, which is faster and has no
@@ -231,6 +233,8 @@ class Checkpoint:
 
     def _rows(self) -> dict[tuple[str, str], str]:
         """Return the values by kind and name, after the digest of each was checked."""
+        import sqlite3
+
         try:
             with closing(self._open()) as database:
                 # A view or a trigger would run code of somebody else.
@@ -287,6 +291,8 @@ class Checkpoint:
 
     def _make(self, rows: Mapping[tuple[str, str], str]) -> bool:
         """Create the file; return False if another process has just created it."""
+        import sqlite3
+
         with closing(sqlite3.connect(":memory:")) as database:
             database.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -301,6 +307,8 @@ class Checkpoint:
 
     def _open(self) -> sqlite3.Connection:
         """Return the open database. A file that has disappeared is not created again."""
+        import sqlite3
+
         return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", timeout=PATIENCE, uri=True)
 
     @property
@@ -311,6 +319,8 @@ class Checkpoint:
     def write(self, kind: str, name: str, value: str) -> None:
         """Write one row in place of the earlier one; if writing fails, the file stays as it was. Raises InputError if
         writing fails and there is no `lost` callback."""
+        import sqlite3
+
         started = time.monotonic()
         try:
             with closing(self._open()) as database, database:

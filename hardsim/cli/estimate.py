@@ -8,15 +8,11 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from math import log, sqrt
 from operator import itemgetter
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from hardsim.campaign.check import CheckOptions, Progress, requested, searched
 from hardsim.cli import activity
@@ -27,13 +23,14 @@ from hardsim.targets.base import Target
 from hardsim.targets.result import Word, count
 from hardsim.visible import visible
 
+if TYPE_CHECKING:  # most tasks show no bar
+    from rich.progress import Progress as RichProgress
+
 LONG = 60.0
 """Number of seconds above which the rest of a task is announced as long."""
 WATCHED, LATE = 1.0, 5.0
 """Seconds after which the rest of a task is estimated and its bar appears; seconds after which a task without parts
 gets a remark."""
-STALE = 5.0
-"""A time left is shown for so many seconds, and for so many parts of the rate before, without a new part."""
 INTERVAL = 0.1
 """Seconds between two updates of a bar."""
 UNKNOWN = 20.0
@@ -105,11 +102,11 @@ class Pace:
     def __init__(self) -> None:
         self._points: list[tuple[float, float]] = []
 
-    def note(self, now: float, cost: float) -> None:
-        """Note the cost of what is done now."""
+    def note(self, now: float, cost: Callable[[], float]) -> None:
+        """Note the cost of what is done now, which is asked for only if a point is kept."""
         points = self._points
         if not points or now - points[-1][0] >= (now - points[0][0]) / FINE:
-            points.append((now, cost))
+            points.append((now, cost()))
 
     def spent(self, now: float) -> float:
         """Return the seconds since the first note."""
@@ -170,7 +167,7 @@ class Bar:
     def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
         """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
-        self._pace.note(now, self._cost(done))
+        self._pace.note(now, partial(self._cost, done))
         # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
@@ -185,8 +182,10 @@ class Bar:
         if self.silent:
             return
         if self._progress is None:
+            from hardsim.cli.drawn_bar import drawn_bar
+
             activity.hold()
-            self._progress = _rich()
+            self._progress = drawn_bar()
             self._progress.add_task(visible(self._title), completed=done, total=total, rate="", since=now)
             self._progress.start()
             return
@@ -239,25 +238,6 @@ class BoundBars:
 def bound_bars(name: str, cost: Cost) -> closing[BoundBars]:
     """Return the progress of a bound report as a context; `cost` is that of its words."""
     return closing(BoundBars(Bar(name, "words", cost=cost), Bar(name, "temperatures", f"{name}: temperatures")))
-
-
-class _TimeLeft(TimeRemainingColumn):
-    """The time left, unless the present part takes much longer than those before it: then nothing is known of it."""
-
-    def render(self, task: Task) -> Text:
-        """Return the time left as text."""
-        since = task.fields["since"]
-        if task.speed and time.monotonic() - since > max(STALE, STALE / task.speed):
-            return Text("-:--:--", style="progress.remaining")
-        return super().render(task)
-
-
-def _rich() -> RichProgress:
-    text, rate = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[rate]"))
-    columns = text, BarColumn(bar_width=None), MofNCompleteColumn(), rate, _TimeLeft()
-    # The bar is on standard error, so that results can be piped.
-    console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
-    return RichProgress(*columns, console=console, get_time=time.monotonic, transient=True)
 
 
 class LayerSteps:

@@ -7,6 +7,7 @@ reveal a defect.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hardsim.campaign.check import CheckOptions, Report, check_subject
 from hardsim.campaign.checkpoint import Memory
@@ -17,12 +18,13 @@ from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crew
 from hardsim.errors import Contradiction
 from hardsim.proof.shared.result import NoProof
-from hardsim.proving.constant import constant_reach
-from hardsim.proving.prove import ProofResult, prover_of
 from hardsim.targets.base import Target
 from hardsim.targets.claims import AttentionClaim, HeadsClaim, PrefixClaim
 from hardsim.targets.result import AUTO
 from hardsim.targets.subject import Subject
+
+if TYPE_CHECKING:
+    from hardsim.proving.prove import ProofResult
 
 LONGEST = 64
 """The largest length up to which a check asks the prover: its cost grows with the square of the length."""
@@ -56,6 +58,10 @@ def check_with_proof(
 
         return check_network(claim.target, options, progress, crew, memory)
     result = explained(claim.target, options, _combined(claim, options, progress, crew, memory))
+    if not isinstance(claim, HeadsClaim) or claim.target.budget.temperature.variables:
+        return result
+    from hardsim.proving.constant import constant_reach
+
     return replace(result, constant=constant_reach(claim, result))
 
 
@@ -67,12 +73,14 @@ def _combined(
     memory: Memory | None,
 ) -> CheckResult:
     subject: Subject = claim.target
-    by_heads, refusals, proofs = isinstance(claim, HeadsClaim), list[NoProof](), list[ProofResult]()
+    by_heads, refusals, proofs = isinstance(claim, HeadsClaim), list[NoProof](), list["ProofResult"]()
 
     def ask() -> None:
         # The reason may take long to find, so it is sought where Ctrl-C is answered.
         unasked = _unasked(claim, options)
         if unasked is None:
+            from hardsim.proving.prove import prover_of
+
             proofs.append(prover_of(claim)(subject, options.max_n, search=0))
         else:
             refusals.append(unasked)

@@ -55,7 +55,6 @@ from hardsim.targets.paths import CRASP, PROGRAM, REGEX, files_in
 from hardsim.targets.semantics import Semantics
 from hardsim.targets.specification import SPEC, read_specification
 from hardsim.targets.stored import FORMAT
-from hardsim.verify.sections import FORMAT as CERTIFICATE
 from hardsim.visible import visible_json
 
 # Modules of what only some files are (networks, programs) are imported where such a file is read.
@@ -274,6 +273,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
         if is_automaton_table(table.value) and not table.has("format"):
             return of_automaton(open_table(table, data.decode("utf-8-sig")), name, sha256)
     from hardsim.reading.network_json import FORMAT as NETWORK
+    from hardsim.verify.sections import FORMAT as CERTIFICATE
 
     document = read_json(data, name)
     formats = (FORMAT, AHAT, NETWORK)

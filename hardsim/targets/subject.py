@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from hardsim.network.transformer import Schedule, SoftWeighting, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.budget import Budget
 from hardsim.program.hard_attention import Kind, Program, Weighting
-from hardsim.proof.programs.every_length import DecayClaim, ProgramArgument, argue
 from hardsim.proof.programs.law import ProgramLaw, law_of
 from hardsim.proof.shared.result import NoProof, NotProved
 from hardsim.records import Record, Unwritten, written
@@ -55,6 +54,9 @@ from hardsim.targets.result import (
     settled,
 )
 from hardsim.targets.sharpness import FOUND, GivenTemperature, OneNetwork, Sharpness
+
+if TYPE_CHECKING:  # most commands prove nothing for every length
+    from hardsim.proof.programs.every_length import DecayClaim, ProgramArgument
 
 QUICK, QUICK_SYMBOLS = 3_000_000, 200_000
 """Number of scores of heads, and of heads at symbols of words, that are computed faster than another process starts."""
@@ -326,6 +328,8 @@ class Subject(Target):
     def argument(self) -> ProgramArgument:
         """The argument for every length, at the given temperature or else at one that is found for it; or the reason
         why there is none."""
+        from hardsim.proof.programs.every_length import ProgramArgument, argue
+
         claim, tau = self.decay_claim, self.schedule if self.given_temperature else None
         if isinstance(claim, NoProof):
             return ProgramArgument(None, reason=claim.reason)
@@ -337,6 +341,8 @@ class Subject(Target):
     def decay_claim(self) -> DecayClaim | NoProof:
         """The claim to prove for every length, or the reason why there is none. It is computed at each use: a process
         cannot send it."""
+        from hardsim.proof.programs.every_length import DecayClaim
+
         if not self.in_range:
             return NoProof("its integers may leave their range on some words")
         if isinstance(self.law, NoProof):

@@ -4,13 +4,14 @@ import io
 import re
 import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 from rich.progress import TimeRemainingColumn
 
 from hardsim.campaign.check import requested
-from hardsim.cli import estimate
+from hardsim.cli.drawn_bar import STALE, drawn_bar
 from hardsim.cli.estimate import Bar, Pace, bar, cost_of, duration
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
@@ -104,7 +105,7 @@ def test_a_time_left_is_within_a_factor_of_two_or_unknown(constant: float, power
     for n in range(1, 400):
         clock += times[n - 1]
         cost = sum(k * k for k in range(1, n + 1))
-        pace.note(clock, cost)
+        pace.note(clock, partial(float, cost))
         left = pace.left(clock, cost, whole)
         if left is not None:
             said += 1
@@ -117,7 +118,7 @@ def test_a_task_that_stands_still_has_no_time_left() -> None:
     pace = Pace()
     assert pace.left(5.0, 1.0, 9.0) is None
     for now in range(5):
-        pace.note(float(now), 1.0)
+        pace.note(float(now), partial(float, 1))
     assert pace.left(5.0, 1.0, 9.0) is None
 
 
@@ -244,7 +245,7 @@ def test_a_time_left_is_not_shown_while_a_part_takes_much_longer_than_those_befo
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    shown = estimate._rich()
+    shown = drawn_bar()
     number = shown.add_task("steps", total=10, rate="", since=now[0])
     (task,), column = shown.tasks, shown.columns[-1]
     for done in range(1, 5):
@@ -253,7 +254,7 @@ def test_a_time_left_is_not_shown_while_a_part_takes_much_longer_than_those_befo
         shown.update(number, completed=done)
     assert isinstance(column, TimeRemainingColumn)
     assert column.render(task).plain == "0:00:06"
-    now[0] += estimate.STALE + 1
+    now[0] += STALE + 1
     assert column.render(task).plain == "-:--:--"
 
 
