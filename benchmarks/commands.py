@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import log
 from pathlib import Path
@@ -13,6 +14,8 @@ from random import Random
 from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, Target, memory, run, turns
 from hardsim.campaign.words import members, sample_words
@@ -83,6 +86,41 @@ def shared(rounds: int, limit: float, *command: str) -> tuple[Mapping[str, float
     return seconds, ""
 
 
+def searched(rounds: int, limit: float) -> tuple[Mapping[str, float], str]:
+    """Measure what `shared` measures on a search of words to length 150. The network is the shipped one of two layers,
+    with random positions beyond its own; the specification allows every answer, so that no search ends early."""
+    from safetensors.numpy import load_file, save_file
+
+    with tempfile.TemporaryDirectory() as directory:
+        folder, here = Path(directory) / "widened", ROOT / "formulas/networks/flipflop"
+        folder.mkdir()
+        config = json.loads((here / "config.json").read_text(encoding="utf-8"))
+        weights = load_file(here / "model.safetensors")
+        (name,) = (name for name in weights if name.endswith("wpe.weight"))
+        known = weights[name]
+        more = np.random.default_rng(7).normal(0, known.std(), (SEARCHED + 2 - len(known), known.shape[1]))
+        save_file(weights | {name: np.concatenate([known, more.astype(known.dtype)])}, folder / "model.safetensors")
+        wider = json.dumps(config | {"n_positions": SEARCHED + 2})
+        (folder / "config.json").write_text(wider, encoding="utf-8")
+        spec = Path(directory) / "widened.spec"
+        spec.write_text(ANY_ANSWER, encoding="utf-8")
+        return shared(rounds, limit, "check", str(spec), "--max-n", str(SEARCHED))
+
+
+def apart(rounds: int) -> tuple[Mapping[str, float], str]:
+    """Measure the least seconds of two checks at once, which share nothing, and of one after the other. Their ratio is
+    that of the machine itself, beside which those of `shared` are to be read."""
+    once = partial(run, (*HARDSIM, "check", FLIPFLOP, "--max-n", "256", "--workers", "1"))
+
+    def both() -> str:
+        with ThreadPoolExecutor(2) as pool:
+            return "".join(pool.map(lambda _: once(), range(2)))
+
+    runs: dict[str, Callable[[], str]] = {ONE: once, TWO: both}
+    seconds = turns(runs, [rounds] * 2, perf_counter, least=True)[0]
+    return {AT_ONCE: seconds[TWO], IN_TURN: 2 * seconds[ONE]}, ""
+
+
 def growth(what: str, shortest: int, longest: int, limit: float) -> tuple[Mapping[str, float], str]:
     """Measure how the processor time of a check in one process grows with its greatest length: the exponent between two
     lengths, without the time of a check that has nearly no words."""
@@ -126,15 +164,21 @@ EVERY = ((BINARY, 16, ("≤", 30.0)), ("formulas/parity.ltl", 17, None))
 """Files over two symbols, the length up to which every word is checked, and the target in seconds."""
 EVAL = "eval of two words"
 ONE, TWO = "one process", "two processes"
-SHARED = (
-    ("check", "formulas", "--max-n", "8"),
-    ("check", FLIPFLOP, "--max-n", "256"),
-    ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl")))),
-    ("check", "formulas/networks/flipflop.spec", "--max-n", "63"),
-    ("bound", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl"),
-    ("precision", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl", "--max-n", "32"),
+SHARED: tuple[tuple[int, Sequence[str]], ...] = (
+    (3, ("check", "formulas", "--max-n", "8")),
+    (7, ("check", FLIPFLOP, "--max-n", "256")),
+    (3, ("prove", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "formulas").glob("*.ltl"))))),
+    (5, ("bound", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl")),
+    (3, ("precision", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl", "--max-n", "32")),
 )
-"""Commands whose times with two processes and with one are compared."""
+"""Commands whose times with two processes and with one are compared, so many times: short ones more often."""
+SEARCHED, ANY_ANSWER = (
+    150,
+    "network: widened\nalphabet: w r i 0 1\ntokens: w r i 0 1 <bos> <sep> <eos> <pad>\ninput: <bos> *\nat: last\n"
+    "decide: above -1000\noutput 0: true\noutput 1: true\n",
+)
+"""The length to which words are searched, and a specification under which every answer is right."""
+AT_ONCE, IN_TURN = "two checks at once", "two checks in turn"
 GROWTH = "exponent of the growth of a check"
 
 
@@ -170,10 +214,20 @@ CASES = (
     Case("checks", SINCE, [(EVAL, "s", ("≤", 0.5))], partial(evaluated, EVAL)),
     *(
         Case(
-            "workers", " ".join(command[:4]), [(f"{TWO} / {ONE}", "x", ("≤", 0.58))], partial(shared, 3, 600, *command)
+            "workers",
+            " ".join(command[:4]),
+            [(f"{TWO} / {ONE}", "x", ("≤", 0.58))],
+            partial(shared, rounds, 600, *command),
         )
-        for command in SHARED
+        for rounds, command in SHARED
     ),
+    Case(
+        "workers",
+        f"check FILE.spec --max-n {SEARCHED}",
+        [(f"{TWO} / {ONE}", "x", ("≤", 0.58))],
+        partial(searched, 3, 600),
+    ),
+    Case("workers", f"{FLIPFLOP} --max-n 256", [(f"{AT_ONCE} / {IN_TURN}", "x", None)], partial(apart, 5)),
     Case("growth", f"{FLIPFLOP}, n = 64 to 512", [(GROWTH, "", ("≤", 1.3))], partial(growth, GROWTH, 64, 512, 600)),
     *(_every(*one) for one in EVERY),
     *map(_long, (1024, 2048)),

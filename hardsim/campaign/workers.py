@@ -303,8 +303,9 @@ class LocalCrew(Crew):
             if self._forks is not None:
                 ranks = {number: call[1].rank for number, call in enumerate(calls) if call[1].rank}
                 early = sorted(ranks, key=lambda number: ranks[number])
-                # An input may take long after many that did not.
-                results = self._forks.run(work, calls, more, early, shared=not any(shard.name for _, shard in calls))
+                # An input may take long after many that did not, and what has a rank takes long.
+                shared = not ranks and not any(shard.name for _, shard in calls)
+                results = self._forks.run(work, calls, more, early, shared)
             else:
                 with starting():
                     results = self._start(calls)
