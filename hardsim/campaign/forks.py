@@ -132,6 +132,9 @@ class ForkPool:
         """End the processes at once; whatever they do is given up."""
         for one in self._processes:
             one.kill()
+        # One may have been killed while it wrote a result. The pool's thread waits for the rest, until no process can
+        # write to the pipe any more: this process must close its own end.
+        self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

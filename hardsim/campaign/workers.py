@@ -19,7 +19,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, InvalidStateError
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -61,6 +61,8 @@ LOCAL, DASK, RAY = "local", "dask", "ray"
 BACKENDS = (LOCAL, DASK, RAY)
 WATCH, LOOK = 1.0, 0.5
 """Seconds between two checks of a worker that its parent lives, and of this process that a scheduler answers."""
+PROCESSES = "concurrent.futures.process"
+"""The module of the standard library's executor of processes; its thread sets errors of calls that were cancelled."""
 REACH, WITHOUT = 5.0, 30.0
 """Seconds in which a scheduler must answer, and seconds that shards wait without any worker: one may be started
 again."""
@@ -713,10 +715,11 @@ class _MainThread:
 def _unless_ended(
     report_progress: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
 ) -> None:
-    """Report an error in a thread by `report_progress`, except in loky's executor thread while its processes are
+    """Report an error in a thread by `report_progress`, except in an executor's own thread while its processes are
     being ended: it may fail over work that is given up at the same moment."""
-    flags = getattr(args.thread, "executor_flags", None)
-    if flags is None or not flags.shutdown:
+    flags = getattr(args.thread, "executor_flags", None)  # of loky
+    given_up = isinstance(args.exc_value, InvalidStateError) and type(args.thread).__module__ == PROCESSES
+    if not given_up and (flags is None or not flags.shutdown):
         report_progress(args)
 
 

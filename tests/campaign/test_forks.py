@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import InvalidStateError
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from hardsim.campaign import forks
+from hardsim.campaign import forks, workers
 from tests.support.clusters import PATIENCE, awaited, gone, two_workers
 
 SCRIPT = """
@@ -110,6 +111,24 @@ pool.close()
 print(json.dumps(told))
 """
 
+LARGE = """
+import faulthandler, json
+from hardsim.campaign.forks import ForkPool
+
+def large(k):
+    return b"x" * 40_000_000
+
+faulthandler.dump_traceback_later(60, exit=True)
+first = []
+for _ in range(3):
+    pool = ForkPool(2, int)
+    results = pool.run(large, [(k,) for k in range(50)], iter(()))
+    first.append(len(next(results)))
+    results.close()
+    pool.close()
+print(json.dumps(first))
+"""
+
 
 def told(script: str, *arguments: str) -> dict[str, Any]:
     """Return what a script prints, in a process with one thread."""
@@ -176,6 +195,25 @@ def test_short_calls_share_tasks_with_the_same_results_and_errors() -> None:
     assert found["False -1"][1:] == [900, 1]
     assert found["True -1"][1] < 450
     assert 1 < found["True -1"][2] <= forks.TOGETHER
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_processes_that_are_killed_while_they_write_results_keep_nobody_waiting() -> None:
+    assert told(LARGE) == [40_000_000] * 3  # type: ignore[comparison-overlap]
+
+
+def test_the_thread_of_an_executor_reports_no_call_that_was_given_up() -> None:
+    class ExecutorThread(threading.Thread):
+        __module__ = "concurrent.futures.process"
+
+    shown: list[object] = []
+    for thread, error in [
+        (ExecutorThread(), InvalidStateError("CANCELLED")),
+        (ExecutorThread(), ValueError("else")),
+        (threading.Thread(), InvalidStateError("elsewhere")),
+    ]:
+        workers._unless_ended(shown.append, threading.ExceptHookArgs((type(error), error, None, thread)))
+    assert [str(args.exc_value) for args in shown] == ["else", "elsewhere"]  # type: ignore[attr-defined]
 
 
 def test_calls_share_a_task_only_while_they_are_short() -> None:
