@@ -172,12 +172,18 @@ SHARED: tuple[tuple[int, Sequence[str]], ...] = (
     (3, ("precision", SINCE, "formulas/majority.ltl", "formulas/dyck1.ltl", "formulas/parity.ltl", "--max-n", "32")),
 )
 """Commands whose times with two processes and with one are compared, so many times: short ones more often."""
-SEARCHED, ANY_ANSWER = (
-    150,
-    "network: widened\nalphabet: w r i 0 1\ntokens: w r i 0 1 <bos> <sep> <eos> <pad>\ninput: <bos> *\nat: last\n"
-    "decide: above -1000\noutput 0: true\noutput 1: true\n",
-)
-"""The length to which words are searched, and a specification under which every answer is right."""
+SEARCHED = 150
+"""The length to which words are searched."""
+ANY_ANSWER = """network: widened
+alphabet: w r i 0 1
+tokens: w r i 0 1 <bos> <sep> <eos> <pad>
+input: <bos> *
+at: last
+decide: above -1000
+output 0: true
+output 1: true
+"""
+"""A specification under which every answer is right."""
 AT_ONCE, IN_TURN = "two checks at once", "two checks in turn"
 GROWTH = "exponent of the growth of a check"
 

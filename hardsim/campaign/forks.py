@@ -134,7 +134,7 @@ class ForkPool:
             one.kill()
         # One may have been killed while it wrote a result. The pool's thread waits for the rest, until no process can
         # write to the pipe any more: this process must close its own end.
-        self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
+        self._pool._result_queue._writer.close()  # type: ignore[attr-defined]  # a part of the library without types
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -130,7 +130,7 @@ print(json.dumps(first))
 """
 
 
-def told(script: str, *arguments: str) -> dict[str, Any]:
+def told(script: str, *arguments: str) -> Any:
     """Return what a script prints, in a process with one thread."""
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
@@ -138,14 +138,14 @@ def told(script: str, *arguments: str) -> dict[str, Any]:
         capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Results of forked workers in a process with one thread."""
-    return told(SCRIPT, str(tmp_path_factory.mktemp("flags")))
+    result: dict[str, Any] = told(SCRIPT, str(tmp_path_factory.mktemp("flags")))
+    return result
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
@@ -199,21 +199,21 @@ def test_short_calls_share_tasks_with_the_same_results_and_errors() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 def test_processes_that_are_killed_while_they_write_results_keep_nobody_waiting() -> None:
-    assert told(LARGE) == [40_000_000] * 3  # type: ignore[comparison-overlap]
+    assert told(LARGE) == [40_000_000] * 3
 
 
 def test_the_thread_of_an_executor_reports_no_call_that_was_given_up() -> None:
     class ExecutorThread(threading.Thread):
         __module__ = "concurrent.futures.process"
 
-    shown: list[object] = []
+    shown: list[threading.ExceptHookArgs] = []
     for thread, error in [
         (ExecutorThread(), InvalidStateError("CANCELLED")),
         (ExecutorThread(), ValueError("else")),
         (threading.Thread(), InvalidStateError("elsewhere")),
     ]:
         workers._unless_ended(shown.append, threading.ExceptHookArgs((type(error), error, None, thread)))
-    assert [str(args.exc_value) for args in shown] == ["else", "elsewhere"]  # type: ignore[attr-defined]
+    assert [str(args.exc_value) for args in shown] == ["else", "elsewhere"]
 
 
 def test_calls_share_a_task_only_while_they_are_short() -> None:
