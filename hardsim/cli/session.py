@@ -42,7 +42,7 @@ from hardsim.targets.base import ModelOptions
 from hardsim.targets.data import LabelledData, joined, read_data
 from hardsim.targets.external import External
 from hardsim.targets.inputs.base import Input
-from hardsim.targets.opening import declares, read_expression, read_input
+from hardsim.targets.opening import declares, read_expression, read_input, require_no_specification
 from hardsim.targets.paths import expand_paths, links_out_of, read_with
 from hardsim.targets.reference import Reference
 from hardsim.targets.result import Word, plural
@@ -293,6 +293,8 @@ class Session:
         if name in self._outside:
             message = f"{name} is a link to a file outside of {self._outside[name]}, so it was not read"
             raise InputError(message, "To follow it, name the link itself instead of the directory.")
+        if self.command == "equiv":
+            require_no_specification(name, self.command)
         if name not in self.expressions:
             return read_input(name, props, alphabet, dialect, beside, labelled=bool(self.request.data))
         if beside is not None:

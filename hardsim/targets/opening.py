@@ -47,7 +47,7 @@ from hardsim.targets.base import ModelOptions, digest
 from hardsim.targets.exported import document_of, is_exported, require_exported
 from hardsim.targets.file_columns import column_of
 from hardsim.targets.inputs.automaton import of_automaton
-from hardsim.targets.inputs.base import Input
+from hardsim.targets.inputs.base import ACCEPTING, SELF_CONTAINED, Input
 from hardsim.targets.inputs.formula import of_formula
 from hardsim.targets.inputs.model import compiled_of_document, model_of_document
 from hardsim.targets.inputs.regex import read_regex
@@ -160,6 +160,14 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool, labelled: bool) 
     if not isinstance(found, NetworkInput):
         raise given.wrong_network(f"{path} is {found.what}", NetworkInput.what)
     return SpecifiedInput.of(given, found, path, labelled)
+
+
+def require_no_specification(path: str, command: str) -> None:
+    """Raise InputError if a file is a specification, which a command about languages does not take. It is called before
+    the network of the file is looked for: the error about a missing one advises another command."""
+    if path.endswith(SPEC) and os.path.isfile(path):
+        message = f"{path} is a specification of a network, and {command} takes none: {SELF_CONTAINED}"
+        raise InputError(message, ACCEPTING[0])
 
 
 def _accepting(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:

@@ -106,8 +106,7 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
         (("words", "most.spec"), "this command needs hard attention"),
         (("bound", "most.spec"), "this command needs hard attention"),
         (("compile", "most.spec", "-o", "x.json"), "this command needs hard attention"),
-        (("equiv", "most.spec", "since"), "a file that says by itself which words are accepted is needed here"),
-        (("equiv", "most.spec", "since"), "a regular expression (.re) or an automaton (.dot, .jff)"),
+        (("equiv", "none.spec", "since"), "none.spec: no such file"),
         (("verify", "most.spec"), "most.spec:1:1: error: this is not JSON"),
         (("check", "most.spec", "--pin"), "is not a formula or program"),
         (("check", "most.spec", "--beta", "4"), "--beta does not apply"),
@@ -119,6 +118,23 @@ def test_other_commands_take_it(hardsim: Cli) -> None:
 )
 def test_the_rest_is_refused(hardsim: Cli, command: tuple[str, ...], message: str) -> None:
     hardsim(*command).refused(message)
+
+
+@pytest.mark.usefixtures("here")
+def test_equiv_takes_no_specification(hardsim: Cli) -> None:
+    written(Path("alone.spec"), "alphabet: a b\noutput accept: O a\n")  # it names no network
+    for name in ("most.spec", "alone.spec"):
+        for files in (("since", name), (name, "since")):
+            found = hardsim("equiv", *files).exits(2)
+            assert (found.out, found.err) == (
+                "",
+                f"error: {name} is a specification of a network, and equiv takes none: a file that says by itself "
+                "which words are accepted is needed here\n"
+                "  Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or an automaton (.dot, "
+                ".jff).\n",
+            )
+    # A network without a specification is named as what it is.
+    hardsim("equiv", "net", "since").refused("net is an external network: a file that says by itself")
 
 
 @pytest.mark.usefixtures("here")

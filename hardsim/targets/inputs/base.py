@@ -29,6 +29,8 @@ ACCEPTING = (
     "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re).",
 )
 """Hints where an input says nothing of accepted words: for any input, and for one that maps words."""
+SELF_CONTAINED = "a file that says by itself which words are accepted is needed here"
+"""The request at the end of an error about such an input."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +137,7 @@ class Input(ABC):
 
     def no_semantics(self, what: str) -> InputError:
         """Return the error of an input that does not say which words are accepted."""
-        message = f"{self.name} is {what}: a file that says by itself which words are accepted is needed here"
-        return InputError(message, ACCEPTING[0])
+        return InputError(f"{self.name} is {what}: {SELF_CONTAINED}", ACCEPTING[0])
 
     def reference(self, at: At | None = None) -> Reference:
         """Return the reference that the input is for other targets: a specification, the semantics of a formula (read
