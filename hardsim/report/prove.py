@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hardsim.campaign.explanation import command_for
-from hardsim.campaign.result import CheckResult, span_text
+from hardsim.campaign.result import CheckResult, Verdict, span_text
 from hardsim.proof.programs.every_length import HeadDecay, ProgramArgument
 from hardsim.proof.shared.result import HeadArgument, HeadProof, Proof, WorstCase
 from hardsim.proving.confirmation import Confirmation
+from hardsim.proving.external import NetworkProof
 from hardsim.proving.prove import LengthProof, ProofResult
 from hardsim.proving.rocq.outcome import RocqCheck
 from hardsim.records import NOTHING, at_least, at_most, short
@@ -221,19 +222,33 @@ def types_text(case: WorstCase) -> str:
     return "; ".join(parts)
 
 
-def print_proofs(screen: Screen, results: Sequence[ProofResult | CheckResult]) -> None:
-    """Print a row for each formula and regime that has a proof, if there are at least two. Programs,
-    hard-attention models and external networks have no such proof, and so no row."""
-    rows = []
-    for result in results:
-        if isinstance(result, ProofResult) and result.proof is not None:
-            one = result.max_n == result.min_n > 1
-            lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
-            lengths = "every" if result.every_length else lengths
-            name = named(result.input, result.subject.regime)
-            rows.append([name, result.verdict.value, lengths, at_least(result.proof.margin)])
-    if len(rows) > 1:
-        screen.table(SUMMARY_COLUMNS, rows)
+def print_proofs(screen: Screen, results: Sequence[ProofResult | NetworkProof | CheckResult]) -> None:
+    """Print a row for each result, if there are at least two. Only proofs by heads have a least margin."""
+    if len(results) > 1:
+        screen.table(SUMMARY_COLUMNS, [_summary_row(result) for result in results])
+
+
+def _summary_row(result: ProofResult | NetworkProof | CheckResult) -> list[str | None]:
+    """Return the row of one result: its input, its verdict, its lengths, and the least margin of its heads. The lengths
+    are those that are proved, or else those that were asked for; of an external network without a proof, those of the
+    words tried."""
+    name, margin = result.input, None
+    if isinstance(result, NetworkProof):
+        proved = result.prefix_proof.proved_to if result.verdict is Verdict.PROVED else None
+        lengths = _lengths_text(result.subject.shortest, result.max_n if proved is None else proved)
+    elif isinstance(result, CheckResult):
+        tried = [length.n for length in result.judged]
+        lengths = _lengths_text(min(tried), max(tried)) if tried else NOTHING
+    else:
+        name = named(name, result.subject.regime)
+        lengths = "every" if result.every_length else _lengths_text(result.min_n, result.max_n)
+        margin = None if result.proof is None else at_least(result.proof.margin)
+    return [name, result.verdict.value, lengths, margin]
+
+
+def _lengths_text(first: int, last: int) -> str:
+    """Return the lengths from `first` to `last` as a cell of a table."""
+    return str(last) if first == last > 1 else f"{first}-{last}"
 
 
 # ---- the argument for every length ----

@@ -20,7 +20,7 @@ from hardsim.proving.prove import LengthProof
 from hardsim.reading.network_json import network_json
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
-from tests.support.attention_models import HEAD, majority, sided, some_a_by_words, with_head, write
+from tests.support.attention_models import HEAD, majority, sided, some_a, some_a_by_words, with_head, write
 from tests.support.check import Subject, prove
 from tests.support.documents import exact
 from tests.support.external import mean_of_a
@@ -84,17 +84,39 @@ def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path
     assert rows
 
 
-def test_formulas_beside_a_network_end_in_a_summary_of_the_formulas(
-    hardsim: Any, since: Path, future: Path, tmp_path: Path
+def summary_rows(text: str) -> list[list[str]]:
+    """Return the rows of the table at the end of the proofs, below its heading."""
+    heading = [k for k, line in enumerate(text.splitlines()) if line.split()[:3] == ["input", "verdict", "lengths"]]
+    below = text.splitlines()[heading[-1] + 2 :] if heading else []
+    return [line.split() for line in below[: below.index("")]] if below else []
+
+
+def test_every_result_has_a_row_of_the_summary(
+    hardsim: Any, since: Path, future: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "mean.json"
-    path.write_text(json.dumps(network_json(mean_of_a())))
+    monkeypatch.chdir(tmp_path)
+    Path("mean.json").write_text(json.dumps(network_json(mean_of_a())))
     text = "network: mean.json\nalphabet: a b\ntokens: a b\noutput share: #[a] > #[b]\n"
-    arguments = ("prove", since, future, written(tmp_path / "mean.spec", text), "--max-n", "3")
-    outcome = hardsim(*arguments).exits(0)
-    assert sum("1-3" in line.split() for line in outcome.out.splitlines()) == 2
-    assert outcome.out.endswith("\n3 results: 3 PROVED\n")
-    assert len(json.loads(hardsim(*arguments, "--json", "-").exits(0).out)["results"]) == 3
+    written(Path("mean.spec"), text)
+    written(Path("some.srasp"), SOME_A)
+    write(tmp_path, some_a())
+    rest = ["some.srasp", "model.ahat.json", "mean.spec"]
+    outcome = hardsim("prove", since.name, future.name, *rest, "gone.ltl", "--max-n", "3")
+    outcome.exits(2).says("error: gone.ltl: no such file")
+    formulas, others = summary_rows(outcome.out)[:2], summary_rows(outcome.out)[2:]
+    assert [row[:3] for row in formulas] == [[name, "PROVED", "1-3"] for name in (since.name, future.name)]
+    assert all(float(margin) > 0 for *_, margin in formulas)
+    assert others == [[name, "PROVED", "1-3", "–"] for name in rest]
+    assert outcome.out.endswith("\n5 results: 5 PROVED; 1 file could not be read\n")
+    # Without formulas there is no margin, and a single result needs no table.
+    assert summary_rows(hardsim("prove", *rest, "--max-n", "3").exits(0).out) == [row[:3] for row in others]
+    assert summary_rows(hardsim("prove", since.name, "gone.ltl", "--max-n", "3").exits(2).out) == []
+    assert summary_rows(hardsim("prove", since.name, *rest, "--max-n", "3", "--quiet").exits(0).out) == []
+    assert len(json.loads(hardsim("prove", *rest, "--max-n", "3", "--json", "-").exits(0).out)["results"]) == 3
+    # Programs are proved for every length, too; a network as far as its proof goes.
+    every = summary_rows(hardsim("prove", "some.srasp", "mean.spec", "--all-n").out)
+    assert every[0] == ["some.srasp", "PROVED", "every"]
+    assert every[1][2] != "every"
 
 
 def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
