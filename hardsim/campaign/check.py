@@ -640,7 +640,7 @@ class _Campaign:
 
     def result(self, partial: bool) -> CheckResult:
         """Return the result of the check. An interruption while a mismatch is run again leaves it as it was found."""
-        judging = self.judging
+        judging, subject, options, failed = self.judging, self.subject, self.options, self.failed
         found = self._found()
         lengths = tuple(one for one in found if isinstance(one, LengthResult))
         every, some = any(length.layers for length in lengths), any(tally.unjudged for tally in self.tallies.values())
@@ -648,12 +648,11 @@ class _Campaign:
         try:
             if not partial and mismatch is not None and mismatch.refutes:
                 with interruptible():
-                    mismatch = judging.again(mismatch, self.options.words is not None)
+                    mismatch = judging.again(mismatch, options.words is not None)
         except KeyboardInterrupt:
             partial = True
         tallies = [tally for _, tally in sorted(self.tallies.items())]
         violation = next(filter(None, (judging.violation(tally, self.plans) for tally in tallies)), None)
-        subject, options, failed = self.subject, self.options, self.failed
         broken, ties = ((), ()) if self.prepared is None else (self.prepared.broken, self.prepared.ties)
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
@@ -697,6 +696,7 @@ class _Campaign:
             errors=tuple(failed[:MOST_FAILURES]),
             accuracy=accuracy,
             labelled=subject.rows is not None,
+            needs_rows=subject.needs_rows,
         )
 
     def _found(self) -> list[LengthCounts]:

@@ -846,6 +846,8 @@ class CheckResult(Record):
     have no result."""
     labelled: Unwritten[bool] = False
     """True if the expected answers are labels of data."""
+    needs_rows: Unwritten[bool] = False
+    """True if commands without these labels refuse the input."""
 
     @property
     def summary(self) -> str:

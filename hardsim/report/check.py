@@ -494,8 +494,11 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
     return next_in_network(result.model, mismatch, what, bool(result.own), is_stored(result.input)) or _sharper(result)
 
 
-def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str:
-    """Return the command line that shows the outputs of an external network on a mismatching word."""
+def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
+    """Return the command line that shows the outputs of an external network on a mismatching word; None if there is no
+    such command, because only `check` takes labelled data, and without it the input is refused."""
+    if result.needs_rows:
+        return None
     own = result.labelled or result.against in (None, result.input)
     against = [] if own else ["--against", str(result.against)]
     # Tokens added before and after the word usually still fit into the limit of a trace.

@@ -76,6 +76,8 @@ class Target(ABC):
     """The name of the file that `oracle` comes from, if it is not the target's own."""
     rows: tuple[Word, ...] | None = None
     """The words of labelled data, one for each row, if `oracle` is such data: it has answers for these words alone."""
+    needs_rows: bool = False
+    """True if commands without labelled data refuse the input: its specification does not state what is expected."""
     by_function: bool = False
     """True if `oracle` is a Python function, which may leave words and positions open."""
 

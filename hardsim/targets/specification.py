@@ -149,6 +149,14 @@ class Specification:
             shortest=demands.shortest,
         )
 
+    def fits(self, external: External) -> bool:
+        """Return True if this specification can be the reference of an external network."""
+        try:
+            self.deciding(external)
+        except InputError:
+            return False
+        return True
+
     def _files(self, alphabet: Alphabet, at: JudgedAt) -> dict[str, ExpectedColumn]:
         """Return the columns of the files that lines name, by the text of the line. Raises SourceError at the line if a
         file cannot be read, or has other symbols."""

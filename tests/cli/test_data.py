@@ -279,6 +279,25 @@ def test_the_command_about_a_wrong_empty_word_runs(hardsim: Cli) -> None:
     assert "The shortest mismatching word is the empty word." in found.out
 
 
+def test_a_command_about_a_wrong_word_is_printed_only_if_it_runs(hardsim: Cli) -> None:
+    """`trace` takes no labelled data, and refuses a specification that is left to complete."""
+    network(mean_of_a())
+    lines = "network: net.json\nalphabet: a b\n"
+    written(Path("open.spec"), f"{lines}output share:\n")
+    written(Path("wrong.spec"), f"{lines}output share: #[a] > #[c]\n")
+    written(Path("stated.spec"), f"{lines}output share: #[a] > #[b]\n")
+    rows = data([("aab", 0)])
+    for name in ("open.spec", "wrong.spec"):
+        found = hardsim("check", name, "--data", rows).exits(1, f"REFUTED {name}")
+        found.lacks("More about this word", "hardsim trace")
+        assert found.err == ""
+        hardsim("trace", name, "aab").exits(2)
+    for name in ("net.json", "stated.spec"):
+        found = hardsim("check", name, "--data", rows).exits(1, f"More about this word: hardsim trace {name} aab")
+        (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim trace")]
+        hardsim(*line.split()[1:]).exits(0)
+
+
 @pytest.mark.parametrize("command", ["eval", "trace"])
 def test_the_empty_word_is_refused_if_nothing_is_read_for_it(hardsim: Cli, command: str) -> None:
     hardsim(command, network(mean_of_a()), "").refused(

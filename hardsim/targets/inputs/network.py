@@ -164,7 +164,9 @@ class SpecifiedInput(NetworkInput):
         states. Raises InputError if there is any other reference."""
         if isinstance(self.against, LabelledData):
             given = self.specification.given if options.at is None else {**self.specification.given, "at": options.at}
-            return self.against.deciding(replace(self.specification, given=given).reading(self.bare))
+            specification = replace(self.specification, given=given)
+            found = self.against.deciding(specification.reading(self.bare))
+            return replace(found, needs_rows=not specification.fits(self.bare))
         if self.against is not None:
             message = f"{self.name} already specifies what its network should compute"
             raise InputError(message, "Leave out --against, or name the network in place of the specification.")
