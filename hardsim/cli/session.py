@@ -245,23 +245,13 @@ class Session:
     # ---- inputs ----
 
     def read(self) -> Iterator[Input]:
-        """Yield the inputs that can be read, one after the other, and report the others. Raises InputError if there is
-        nothing to read, or a result would be written over an input."""
+        """Yield the inputs that can be read, one after the other, and report the others; yield none if the reference
+        cannot be read. Raises InputError if there is nothing to read, or a result would be written over an input."""
         request = self.request
         check_source(request)
-        against: Reference | None = None
-        if request.data:
-            against = self._data(request.data)
-            if against is None:
-                return
-        if request.against is not None:
-            declared = True
-            self.spare(request.against)
-            with self.guard(request.against):
-                declared = declares(request.against)
-                against = self._semantics(request.against) if declared else None
-            if against is None and declared:
-                return
+        against, lost = self._reference()
+        if lost and self.stopped:
+            return
         if request.files:
             self.names = [*self.expand(request.files, self._files_of), *self.expressions]
         for name in self.names:
@@ -274,9 +264,28 @@ class Session:
             with self.guard(name):
                 with patient(_slow(name)):
                     found = self._read(name, request.props, request.alphabet, self._compared(name))
+                if lost:  # read only so that its errors are reported, too
+                    continue
                 found = self._welcome(self._limited(found, against))
                 activity.doing(f"{name}: at work")
                 yield found
+
+    def _reference(self) -> tuple[Reference | None, bool]:
+        """Return the reference of --data or --against, and True if it cannot be read, which is reported. A file of
+        --against that declares no alphabet is read later, over that of an input."""
+        request = self.request
+        if request.data:
+            data = self._data(request.data)
+            return data, data is None
+        if request.against is None:
+            return None, False
+        self.spare(request.against)
+        against: Reference | None = None
+        declared = True
+        with self.guard(request.against):
+            declared = declares(request.against)
+            against = self._semantics(request.against) if declared else None
+        return against, declared and against is None
 
     def _files_of(self, path: str) -> Sequence[str]:
         """Return the files that a path stands for. Of directories with the work of others, links that lead out of them

@@ -298,6 +298,31 @@ def test_a_command_about_a_wrong_word_is_printed_only_if_it_runs(hardsim: Cli) -
         hardsim(*line.split()[1:]).exits(0)
 
 
+@pytest.mark.parametrize("option", ["--data", "--against"])
+def test_the_errors_of_inputs_and_of_the_reference_are_all_named(hardsim: Cli, option: str) -> None:
+    """Without the reference nothing is run, and inputs are read for their errors alone."""
+    network(mean_of_a())
+    written(Path("broken.spec"), "network: net.json\nalphabet: a b\nnosuch: a\n")
+    written(Path("good.ltl"), "alphabet: a b\na -> b <-> a\n")  # which is noted
+    files = {"--data": data([("a", "maybe\tb\tc")]), "--against": written(Path("broken.re"), "alphabet: a b\n(a\n")}
+    bad = str(files[option])
+    found = hardsim("check", "broken.spec", "good.ltl", "gone.ltl", option, bad).exits(2)
+    heads = [line for line in found.err.splitlines() if "error: " in line]
+    assert [line.partition(":")[0] for line in heads] == [bad, "broken.spec", "error"]
+    assert heads[-1] == "error: gone.ltl: no such file"
+    assert found.out == ""
+    assert "note: good.ltl" not in found.err
+    assert found.err.endswith("\nno result; 2 files could not be read\n")
+    errors = hardsim("check", "broken.spec", option, bad, "--json", "-").exits(2).json["errors"]
+    assert [one["input"] for one in errors] == [bad, "broken.spec"]
+    # An input without an error adds nothing, and --fail-fast ends at the reference.
+    alone = hardsim("check", "good.ltl", option, bad).exits(2)
+    assert alone.out == ""
+    assert alone.err == found.err[: found.err.index("broken.spec:")]
+    stopped = hardsim("check", "broken.spec", "good.ltl", option, bad, "--fail-fast").exits(2)
+    assert stopped.err.count("error: ") == 1
+
+
 @pytest.mark.parametrize("command", ["eval", "trace"])
 def test_the_empty_word_is_refused_if_nothing_is_read_for_it(hardsim: Cli, command: str) -> None:
     hardsim(command, network(mean_of_a()), "").refused(
