@@ -37,7 +37,7 @@ STDOUT = "-"
 """File name that means standard output."""
 EMPTY_NAME = "Give the name of a file, or '.' for this directory."
 """Advice for a file name that is empty."""
-MISSING = "check the path; `hardsim examples` lists what is shipped"
+MISSING = "Check the path; `hardsim examples` lists what is shipped."
 """Advice for a file that does not exist."""
 PARTIAL = ".partial."
 """Part of the name of an incomplete file, after the name of the file that it will become."""
@@ -87,7 +87,7 @@ def read_bytes(
         # The kind is checked before opening, because opening a pipe would wait for its other end.
         found, data = os.stat(path), b""
         if kind := kind_of(found.st_mode):
-            hint = "save its content in a file, and name that file; `hardsim eval FILE -` reads words from a pipe"
+            hint = "Save its content in a file, and name that file; `hardsim eval FILE -` reads words from a pipe."
             raise InputError(f"{name}: is {kind}, not a file", hint)
         if found.st_size <= most:
             with open(path, "rb") as file:
@@ -103,9 +103,9 @@ def read_bytes(
         near = _near(str(path), others())
         raise InputError(f"{name}: no such file", near or missing) from None
     except IsADirectoryError:
-        raise InputError(f"{name}: is a directory, not a file", "give a file inside it") from None
+        raise InputError(f"{name}: is a directory, not a file", "Give a file inside it.") from None
     except (OSError, ValueError) as error:
-        hint = "check the path and its permissions"
+        hint = "Check the path and its permissions."
         raise InputError(f"{name}: cannot be read: {_reason(error)}", hint) from None
     # Both, because a file may grow while it is read, and a file of /proc has size 0.
     if max(found.st_size, len(data)) > most:
@@ -151,7 +151,7 @@ def read_stdin(name: str) -> bytes:
 
 def _too_large(name: str, most: int) -> InputError:
     size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
-    return InputError(f"{name}: larger than {size}, the most that hardsim reads", "check that this is the right file")
+    return InputError(f"{name}: larger than {size}, the most that hardsim reads", "Check that this is the right file.")
 
 
 def is_directory(path: Path | str) -> bool:
@@ -178,7 +178,7 @@ def names_in(path: Path | str) -> list[str]:
     try:
         return os.listdir(path)
     except OSError as error:
-        hint = "check its permissions, or name the files one by one"
+        hint = "Check its permissions, or name the files one by one."
         raise InputError(f"{path}: cannot be read: {_reason(error)}", hint) from None
 
 

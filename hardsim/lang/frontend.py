@@ -52,7 +52,7 @@ def given_alphabet(alphabet: GivenNames, props: GivenNames) -> Alphabet:
     """Return the alphabet that is given outside a file: symbols, or propositions, or an alphabet read before. Raises
     InputError if both arguments are given, or none, or if the alphabet is bad."""
     if alphabet is not None and props is not None:
-        raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
+        raise InputError("symbols and propositions are both given", "Give the alphabet or the propositions.")
     if props is not None:
         return check_propositions(props)
     return alphabet if isinstance(alphabet, Valuations) else check_alphabet(alphabet or ())
@@ -88,7 +88,7 @@ def _agreed(layout: Layout, line: FileLine, own: Alphabet, alphabet: GivenNames,
     if given is not None and given != own:
         what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
         message = f"the {what} also given as {listed(names)}"
-        raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
+        raise layout.error(line.body, message, hint="Give the alphabet in one of the two places only.")
     return own
 
 

@@ -82,9 +82,9 @@ class Valuations(Sequence[str]):
         size = prod(sizes)
         if size > MOST_SETS:
             message = f"these {len(props)} propositions make more than {MOST_SETS:,} sets, the limit"
-            raise InputError(message, "state which propositions exclude each other (one-of, at-most-one)")
+            raise InputError(message, "State which propositions exclude each other (one-of, at-most-one).")
         if not size:
-            raise InputError("no set of propositions fulfils all of these constraints", "leave one of them out")
+            raise InputError("no set of propositions fulfils all of these constraints", "Leave one of them out.")
         self.strides = [prod(sizes[:place]) for place in range(len(sizes))]
         # the hash does not list the sets, of which there may be 2^62
         self._size, self._hash = size, hash((self.props, self.constraints))

@@ -22,10 +22,10 @@ two-symbol words as its square."""
 _PIECE = re.compile(r"\S+")
 _SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
 """A set of propositions in braces, or a piece of text that is not a set."""
-_PLAIN_NAME = "separate propositions by spaces; their names contain no comma and no brace"
-_QUOTED_NAMES = "names with blanks are quoted and separated by blanks: 'a b' 'c d'; a quote inside is doubled"
+_PLAIN_NAME = "Separate propositions by spaces; their names contain no comma and no brace."
+_QUOTED_NAMES = "Names with blanks are quoted and separated by blanks: 'a b' 'c d'; a quote inside is doubled."
 _QUOTE_SETS = "on a command line quote the word, since shells expand braces"
-_PRINTABLE = "leave out control characters, and give text as UTF-8"
+_PRINTABLE = "Leave out control characters, and give text as UTF-8."
 
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
@@ -35,16 +35,16 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     inner spaces."""
     symbols = _given_names(alphabet)
     if not symbols:
-        raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
+        raise InputError("the alphabet is empty", "Give its symbols separated by spaces, such as 'a b'.")
     if len(symbols) > LARGEST_ALPHABET:
-        raise InputError(f"the alphabet has {len(symbols):,} symbols", f"give at most {LARGEST_ALPHABET:,}")
+        raise InputError(f"the alphabet has {len(symbols):,} symbols", f"Give at most {LARGEST_ALPHABET:,}.")
     for index, symbol in enumerate(symbols):
         if not is_name(symbol):
-            raise InputError(f"{symbol!r} is not a symbol", "a symbol is not empty, and has spaces only inside")
+            raise InputError(f"{symbol!r} is not a symbol", "A symbol is not empty, and has spaces only inside.")
         if unprintable(symbol):
             raise InputError(f"{brief(symbol)} is not a symbol: it contains {unprintable(symbol)}", _PRINTABLE)
         if symbol in symbols[:index]:
-            raise InputError(f"the symbol {symbol} is in the alphabet twice", "give each symbol once")
+            raise InputError(f"the symbol {symbol} is in the alphabet twice", "Give each symbol once.")
     return symbols
 
 
@@ -110,14 +110,14 @@ def check_propositions(
     Raises InputError as `check_alphabet` does, for a name with a comma or brace, and for too many sets."""
     given = _given_names(names)
     if not given:
-        raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
+        raise InputError("there are no propositions", "Give them separated by spaces, such as 'p q'.")
     for name in given:
         if not valuations.is_proposition(name):
             raise InputError(f"{brief(name)} is not a proposition", _PLAIN_NAME)
         if unprintable(name):
             raise InputError(f"{brief(name)} is not a proposition: it contains {unprintable(name)}", _PRINTABLE)
         if given.count(name) > 1:
-            raise InputError(f"the proposition {name} is given twice", "give each proposition once")
+            raise InputError(f"the proposition {name} is given twice", "Give each proposition once.")
     return valuations.Valuations(given, constraints)
 
 
@@ -194,7 +194,7 @@ def parse_word(text: str | Source, alphabet: Sequence[str], empty: bool = False)
     source = text if isinstance(text, Source) else Source("<word>", text)
     pieces = _pieces(source, Span(0, len(source.text)))
     if not pieces and not empty:
-        hint = "words are non-empty: positions are 1 to n"
+        hint = "Words are non-empty: positions are 1 to n."
         raise SourceError(source, Span(0, 1), "the empty word is not allowed", "at least one symbol", hint)
     return _symbols(source, pieces, alphabet)
 
@@ -203,7 +203,7 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str], empty: bool = Fa
     """Return a word that is given as symbols, as a tuple, with sets in the spelling of the alphabet. Raises InputError
     for a symbol that is not in the alphabet, and for the empty word unless it is allowed (`empty`)."""
     if not symbols and not empty:
-        raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
+        raise InputError("the empty word is not allowed", "Words are non-empty: positions are 1 to n.")
     if valuations.is_sets(alphabet):
         try:
             # the second pattern matches any text

@@ -142,5 +142,5 @@ def place_of(word: Word, alphabet: Alphabet) -> int:
 
 def _none(name: str) -> InputError:
     return InputError(
-        f"{name} maps words to words (or to integers): it accepts none", "hardsim eval prints its outputs."
+        f"{name} maps words to words (or to integers): it accepts none", "`hardsim eval` prints its outputs."
     )

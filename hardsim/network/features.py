@@ -45,7 +45,8 @@ def require_only(network: Network, supported: Collection[NetworkFeature], doing:
     missing = [feature for feature in features(network) if feature not in supported]
     if missing:
         hint = (
-            "eval, check, prove, heads, trace, precision and export --to torch, safetensors or onnx support all parts."
+            "All parts are supported by eval, check, prove, heads, trace, precision and export --to torch, safetensors "
+            "or onnx."
         )
         raise InputError(f"{doing} does not support {', '.join(missing)}, which this network has", hint)
 

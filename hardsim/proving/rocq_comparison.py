@@ -111,7 +111,7 @@ def shipped_library() -> dict[str, bytes]:
 
 def read_model(path: str) -> dict[str, Any]:
     """Return the JSON of a compiled model. Raises InputError if the file is none, or is damaged."""
-    data = read_bytes(path, missing=f"check the path; `{COMPILED}` writes a model")
+    data = read_bytes(path, missing=f"Check the path; `{COMPILED}` writes a model.")
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

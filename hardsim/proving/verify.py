@@ -182,7 +182,7 @@ def verified(path: str, target: CertifiedTarget, shown: Shown | None = None) -> 
     """Return the result of checking one file. `shown` is called with the progress where that may take long. Raises
     InputError if the file is not a certificate."""
     with naming(path, path):
-        data = read_bytes(path, LARGEST_FILE, missing=f"check the path; {MAKE_ONE[0].lower()}{MAKE_ONE[1:]}")
+        data = read_bytes(path, LARGEST_FILE, missing=f"Check the path; {MAKE_ONE[0].lower()}{MAKE_ONE[1:]}")
         try:
             document = read(data)
         except Unreadable as error:

@@ -292,7 +292,9 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     # Without a "format" the file may be any JSON, so the message explains the formats instead of naming one place.
     if found not in formats and not document.has("schema_version"):
         message = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
-        raise InputError(message, "docs/networks.md describes these three formats, and how other networks are read.")
+        raise InputError(
+            message, "See docs/networks.md: it describes these three formats, and how other networks are read."
+        )
     kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     if kind == NETWORK:
         from hardsim.reading.folder import FORMAT_DEFAULT, READOUT

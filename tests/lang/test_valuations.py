@@ -211,7 +211,7 @@ def test_a_line_of_examples_is_one_word() -> None:
         ("{p}q", (4, 5), "'q' is not a set", "write {q}"),
         ("z", (1, 2), "'z' is not a set", "shells expand braces"),
         ("{p,q}{q}", (1, 6), "{p,q} violates at-most-one: p q", "a set in which at most one of p, q holds"),
-        (" ", (1, 2), "the empty word is not allowed", "words are non-empty"),
+        (" ", (1, 2), "the empty word is not allowed", "Words are non-empty"),
     ],
 )
 def test_a_mistake_in_a_word_is_reported_at_its_place(
@@ -252,7 +252,7 @@ def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
         ("props: p q\nalphabet: a b\nF p", "props", "the file has both props: and alphabet:", "(alphabet: is line 2)"),
         ("props: p q p\nF p", "p", "duplicate proposition p", "remove one of the two"),
         ("props:\nF p", "\n", "there is no proposition on this line", "as in props: p q"),
-        ("props: p, q\nF p", "p,", "'p,' is not a proposition", "separate propositions by spaces"),
+        ("props: p, q\nF p", "p,", "'p,' is not a proposition", "Separate propositions by spaces"),
         ("props: {p} q\nF p", "{p}", "'{p}' is not a proposition", "no comma and no brace"),
         ("props: p q\nprops: r\nF p", "props", "duplicate header line props:", "remove one of the two lines"),
         ("props: prime q\none-of: pirme q\nF q", "pirme", "unknown proposition 'pirme'", "did you mean prime?"),
@@ -260,7 +260,7 @@ def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
         ("props: p q\none-of: p p\nF p", "p", "duplicate proposition p", "remove one of the two"),
         ("props: p q\none-of:\nF p", "\n", "there is no proposition on this line", "as in one-of: p q"),
         ("alphabet: a b\none-of: a b\nF a", "one-of", "one-of: without props:", "write props: a b above it"),
-        ("props: p q\none-of: p\none-of: q\nat-most-one: p q\np", "p q", "no set of propositions", "leave one of them"),
+        ("props: p q\none-of: p\none-of: q\nat-most-one: p q\np", "p q", "no set of propositions", "Leave one of them"),
         ("props: p q\nF r", "r", "unknown proposition or name 'r'", "a proposition (p q)"),
         ("props: p q\nF 'r'", "'r'", "unknown proposition 'r'", "a proposition (p q)"),
         ("props: p q\nlet p = q\nF p", "p", "p is a proposition", "choose another name"),
@@ -283,7 +283,7 @@ def test_too_many_sets_are_refused_with_the_limit() -> None:
     assert len(parse_text(f"props: {' '.join(names[:62])}\nF p0").alphabet) == 2**62
     with pytest.raises(SourceError, match=r"these 63 propositions make more than 4,611,686,018,427,387,904") as caught:
         parse_text(f"props: {' '.join(names)}\nF p0")
-    assert "state which propositions exclude each other (one-of, at-most-one)" in caught.value.hint
+    assert "State which propositions exclude each other (one-of, at-most-one)." in caught.value.hint
     assert len(parse_text(f"props: {' '.join(names)}\none-of: p0 p1\nF p0").alphabet) == 2**62
 
 

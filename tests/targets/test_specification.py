@@ -368,7 +368,7 @@ def test_it_is_opened_with_additional_options(folder: Path) -> None:
         (
             "network: net\nprogram: q.srasp\n",
             "x.spec:2:10: error: q.srasp: no such file\n  program: q.srasp\n           ^^^^^^^\n"
-            "  check the path; `hardsim examples` lists what is shipped",
+            "  Check the path; `hardsim examples` lists what is shipped.",
         ),
     ],
 )  # fmt: skip

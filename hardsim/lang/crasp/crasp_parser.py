@@ -265,7 +265,9 @@ class CraspLayout(Layout):
         self.predicates[name] = UserPredicate(name, params, match["body"], span=body)
         compile_predicate(self.source, self.predicates[name])  # only to raise its errors
         if len(_PIECES.findall(match["body"])) > MAX_PIECES:
-            raise self.error(body, f"a condition of more than {MAX_PIECES} words and signs", hint="write a shorter one")
+            raise self.error(
+                body, f"a condition of more than {MAX_PIECES} words and signs", hint="Write a shorter one."
+            )
 
 
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:

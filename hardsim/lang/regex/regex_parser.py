@@ -203,7 +203,7 @@ def parse_regex(
             message = (
                 f"the expression {does} '{written_word(example.word, symbols)}', which is listed under '{listed}:'"
             )
-            raise layout.error(example.span, message, hint="correct the expression or the example")
+            raise layout.error(example.span, message, hint="Correct the expression or the example.")
     notes = mistakable(layout, read.tokens, symbols)
     notes += ["the expression matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(symbols, read.expression, automaton, layout, read.examples, tuple(notes))

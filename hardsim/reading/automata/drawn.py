@@ -181,7 +181,7 @@ def _declared(graph: DotGraph, alphabet: GivenNames, props: GivenNames) -> Alpha
     if given is not None and given != declared:
         what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
         message = f"the {what} also given as {listed(names)}"
-        raise SourceError(graph.source, own.span, message, "", "give the alphabet in one of the two places only")
+        raise SourceError(graph.source, own.span, message, "", "Give the alphabet in one of the two places only.")
     return declared
 
 

@@ -55,7 +55,7 @@ class LanguageInput(Input):
     def alone(self) -> tuple[str, str]:
         """Return the message and the hint of the refusal."""
         hint = (
-            f"hardsim check FILE --against {self.name} checks a formula, a program or a model against it; "
+            f"`hardsim check FILE --against {self.name}` checks a formula, a program or a model against it; "
             "`hardsim words`, `eval`, `show` and `equiv` read it directly"
         )
         return f"{self.what} only says which words are accepted: it is not compiled into a network", hint
