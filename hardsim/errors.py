@@ -80,6 +80,8 @@ class InputError(_Advised):
     """True if a word has a symbol, or a proposition, that its alphabet lacks."""
     known_format = False
     """True if the error is about a file whose format was recognised, so that none has to be guessed."""
+    understood = False
+    """True if the whole file could be read, and something that it says is wrong or of no use here."""
 
 
 class SourceError(InputError):
@@ -98,6 +100,12 @@ class SourceError(InputError):
         expected, hint = limited(self.expected, LONGEST_EXPECTED), limited(self.hint, LONGEST_HINT)
         advice = [f"expected: {expected}"] * bool(expected) + [hint] * bool(hint)
         return "\n  ".join([first, *marked(self.source, self.span), *map(visible, advice)])
+
+
+class WrongExample(SourceError):
+    """An error for an example that the formula, expression or program of its own file contradicts: exit code 2."""
+
+    understood = True
 
 
 def marked(source: Source, span: Span) -> tuple[str, str]:

@@ -151,6 +151,8 @@ class Session:
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
+        self.understood = set[str]()
+        """Names of inputs that were read to their end and have an error all the same, such as a wrong example."""
         self.printed, self.unprinted = 0, list[str]()
         """Number of lines of the errors that were printed, and of errors that were not."""
         self.remarks = 0
@@ -174,6 +176,8 @@ class Session:
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
+        if name is not None and isinstance(error, InputError) and error.understood:
+            self.understood.add(name)
         ending = Ending.FAILED if code == exit_codes.UNDECIDED and self.request.require else ENDINGS[code]
         # The one-line message has no hint; the details have.
         text, place = error.message if isinstance(error, InputError) else message, None
@@ -645,7 +649,8 @@ class Session:
     def _summary(self, missed: Sequence[NotRun]) -> RunSummary:
         """Count the inputs by outcome."""
         # An input may have both a result and an error, if one of its regimes failed.
-        read, answered = {one.name for one in self.inputs}, {getattr(one, "input", None) for one in self.results}
+        read = {one.name for one in self.inputs} | self.understood
+        answered = {getattr(one, "input", None) for one in self.results}
         references = {self.request.against, *(self.request.data or ())}
         failed = [one for one in self.errors if one.input is not None and one.input not in references]
         refused = {

@@ -28,7 +28,7 @@ from itertools import accumulate
 from operator import add, and_, eq, mul, ne, neg, or_, pos, sub
 from typing import Final, Literal, TypeAlias
 
-from hardsim.errors import InputError, SourceError
+from hardsim.errors import InputError, SourceError, WrongExample
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.deep import Walk, each, walked
@@ -311,7 +311,7 @@ def check_examples(
             continue
         listed, gives = ("accept", "rejects") if example.accept else ("reject", "accepts")
         position = 1 if where == "first" else len(example.word)
-        raise SourceError(
+        raise WrongExample(
             file.source,
             example.span,
             f"the {what} {gives} '{written_word(example.word, file.alphabet)}', which is listed under '{listed}:' "

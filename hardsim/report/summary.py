@@ -20,7 +20,7 @@ class RunSummary(Record):
     unread: int = 0
     """Inputs that could not be read."""
     refused: int = 0
-    """Inputs that were read, but cannot be used with the given command and options."""
+    """Inputs that were read, but have a wrong example, or cannot be used with the given command and options."""
     undecided: int = 0
     """Errors that left an input without a verdict."""
     internal: int = 0

@@ -167,7 +167,9 @@ def require_no_specification(path: str, command: str) -> None:
     the network of the file is looked for: the error about a missing one advises another command."""
     if path.endswith(SPEC) and os.path.isfile(path):
         message = f"{path} is a specification of a network, and {command} takes none: {SELF_CONTAINED}"
-        raise InputError(message, ACCEPTING[0])
+        error = InputError(message, ACCEPTING[0])
+        error.understood = True
+        raise error
 
 
 def _accepting(path: str, alphabet: Alphabet, at: JudgedAt) -> ExpectedColumn:

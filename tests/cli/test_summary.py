@@ -72,6 +72,32 @@ def test_a_file_that_was_read_and_refused_is_counted_apart(hardsim: Cli, since: 
     assert last(outcome.out) == "1 result: 1 PROVED; 1 file could not be read; 1 file refused"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wrong.ltl", "alphabet: a b c\naccept: b\nO a\n"),
+        ("wrong.re", "alphabet: a b c\naccept: b\na+\n"),
+        ("wrong.cr", 'alphabet: a b c\naccept: b\nL = #"a" >= 1\n'),
+        ("wrong.srasp", "alphabet: a b c\naccept: b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"),
+    ],
+)
+def test_a_file_with_a_wrong_example_was_read(hardsim: Cli, since: Path, tmp_path: Path, name: str, text: str) -> None:
+    wrong, unread = written(tmp_path / name, text), written(tmp_path / f"un{name}", f"{text}(")
+    outcome = hardsim("check", since, wrong, "--max-n", "2").exits(2)
+    outcome.says(f"{wrong}:2:9: error: the ", "'b'", "is listed under 'accept:'")
+    assert last(outcome.out) == "1 result: 1 PROVED; 1 file refused"
+    both = hardsim("check", since, wrong, unread, "--max-n", "2").exits(2)
+    assert last(both.out) == "1 result: 1 PROVED; 1 file could not be read; 1 file refused"
+    counts = hardsim("check", since, wrong, unread, "--max-n", "2", "--json", "-").exits(2).json["counts"]
+    assert (counts["unread"], counts["refused"]) == (1, 1)
+
+
+def test_a_specification_is_refused_by_equiv(hardsim: Cli, since: Path, tmp_path: Path) -> None:
+    spec = written(tmp_path / "only.spec", "alphabet: a b c\noutput accept: O a\n")
+    outcome = hardsim("equiv", since, since, spec, "--max-n", "2").exits(2)
+    assert last(outcome.out) == "1 result: 1 PROVED; 1 file refused"
+
+
 def test_regimes_are_results_and_files_are_files(hardsim: Cli, since: Path, tmp_path: Path) -> None:
     late = written(tmp_path / "late.ltl", FUTURE)
     outcome = hardsim("check", since, late, tmp_path / "gone.ltl", "--max-n", "2", "--regime", "all").exits(2)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import ClassVar
 
-from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
+from hardsim.errors import InputError, Source, SourceError, Span, Unsupported, WrongExample
 from hardsim.lang.ast import Example
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.files import HEADER, Layout
@@ -203,7 +203,7 @@ def parse_regex(
             message = (
                 f"the expression {does} '{written_word(example.word, symbols)}', which is listed under '{listed}:'"
             )
-            raise layout.error(example.span, message, hint="Correct the expression or the example.")
+            raise WrongExample(layout.source, example.span, message, hint="Correct the expression or the example.")
     notes = mistakable(layout, read.tokens, symbols)
     notes += ["the expression matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(symbols, read.expression, automaton, layout, read.examples, tuple(notes))

@@ -25,7 +25,7 @@ from fractions import Fraction
 from operator import add, eq, sub
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from hardsim.errors import InputError, SourceError
+from hardsim.errors import InputError, WrongExample
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.srasp.padding import padded_word
@@ -237,6 +237,6 @@ def check_program_examples(program: ast.SraspProgram) -> None:
                 value = f"({program.output} is {'true' if accepted else 'false'} at the end)"
                 message = f"the program {gives} '{shown}', which is listed under '{listed}:' {value}"
         except InputError as error:
-            raise SourceError(program.source, example.span, error.message, hint=error.hint) from None
+            raise WrongExample(program.source, example.span, error.message, hint=error.hint) from None
         if not right:
-            raise SourceError(program.source, example.span, message, hint="Correct the program or the example.")
+            raise WrongExample(program.source, example.span, message, hint="Correct the program or the example.")
