@@ -64,7 +64,7 @@ def summary(results: Results) -> str:
         ends = [amount(value, figures[0].unit) for value in dict.fromkeys(found[:1] + found[-1:])]
         missed = sum(figure.missed for figure in figures)
         what = figures[0].what if len({figure.what for figure in figures}) == 1 else group
-        case = figures[0].case if len(figures) == 1 else f"{len(figures)} of {group}"
+        case = figures[0].case if len(figures) == 1 else f"{group}: {len(figures)} figures"
         rows.append((what, case, " to ".join(ends) or "–", f"{limit} ({missed} missed)" if missed else limit))
     return f"{results.about}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
 

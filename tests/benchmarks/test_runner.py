@@ -184,9 +184,9 @@ def test_the_tables_show_targets_and_what_was_reached() -> None:
         ["g", "long", "case", "131,070 words/s", "≥ 1,000,000 words/s (missed)", ""],
     ]
     assert cells(command.summary(Results("Run of today", figures)))[2:] == [
-        ["kept", "3 of g", "1 x to 3.5 x", "≤ 3 x (1 missed)"],
+        ["kept", "g: 3 figures", "1 x to 3.5 x", "≤ 3 x (1 missed)"],
         ["long", "case", "131,070 words/s", "≥ 1,000,000 words/s (1 missed)"],
-        ["h", "2 of h", "–", "≤ 2 x (2 missed)"],
+        ["h", "h: 2 figures", "–", "≤ 2 x (2 missed)"],
     ]
 
 
