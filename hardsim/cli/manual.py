@@ -597,7 +597,8 @@ refused, and an interruption leaves none. The pictures of the page need matplotl
 left out.
 
 The exit code is that of `check`, and 1 too if a proof or a bound was refuted. With --all-n it is 3 if something is not
-proved for every length. An input that cannot be read ends the run before anything is written.
+proved for every length. An input that cannot be read is reported, and the others run; if none can be read, nothing is
+written.
 
 \b
 Examples:

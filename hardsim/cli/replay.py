@@ -19,13 +19,14 @@ from hardsim.cli.report import (
     KEPT,
     RESULTS,
     SCHEMA_VERSION,
+    UNREADABLE,
     hashes,
     require_inside,
     run,
     versions,
 )
 from hardsim.cli.session import Names, check_source, path_of
-from hardsim.errors import InputError
+from hardsim.errors import HardsimError, InputError
 from hardsim.files import is_directory, read_bytes, require_here
 from hardsim.network.reader import Decimal, Reader, read_json
 from hardsim.options.table import OPTIONS, Request
@@ -64,7 +65,11 @@ def command(request: Request) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         document = Path(scratch, RESULTS)
         named = Names({name: str(place / name) for name in stored_request.files or []})
-        found = run(stored_request, place.absolute(), document, named, silent=True)
+        unreadable = _unreadable(kept)
+        if unreadable:
+            files = [*(name for name, _ in unreadable), *(stored_request.files or [])]
+            stored_request = replace(stored_request, files=files)
+        found = run(stored_request, place.absolute(), document, named, silent=True, unreadable=dict(unreadable))
         if found.code == exit_codes.INTERRUPTED:
             raise typer.Exit(found.code)
         now = _kept(document)
@@ -115,7 +120,7 @@ def _blaming(place: Reader) -> Iterator[None]:
 def _request_of(kept: Reader, place: Path) -> Request:
     """Return the request that the file of a report describes. The file may contain only options of `report` with valid
     values, and files of the report's directory. Raises InputError, naming anything else that it contains."""
-    kept.only("schema_version", "arguments", "versions", "sha256")
+    kept.only("schema_version", "arguments", "versions", "sha256", UNREADABLE)
     kept.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
     words = list(kept.field("arguments").items())
     if not words or words[0].text() != "report":
@@ -142,6 +147,23 @@ def _request_of(kept: Reader, place: Path) -> Request:
         check_source(stored_request)
         stored_request.options()
     return stored_request
+
+
+class KeptError(HardsimError):
+    """An error that a report keeps of an input without a copy."""
+
+    def __init__(self, kept: Reader) -> None:
+        super().__init__(kept.field("message").text())
+        self.exit_code = kept.field("exit_code").integer(exit_codes.BAD_INPUT, exit_codes.INTERNAL)
+        self.understood = kept.field("understood").boolean()
+
+
+def _unreadable(kept: Reader) -> list[tuple[str, Exception]]:
+    """Return the inputs of a report that could not be copied, in order, each with its error."""
+    found = list(kept.field(UNREADABLE).items()) if kept.has(UNREADABLE) else []
+    return [
+        (one.only("input", "exit_code", "message", "understood").field("input").text(), KeptError(one)) for one in found
+    ]
 
 
 def _inside(word: Reader, place: Path) -> str:

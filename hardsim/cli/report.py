@@ -8,8 +8,8 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, chdir, closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, chdir, closing, contextmanager, suppress
 from dataclasses import field, replace
 from hashlib import file_digest
 from importlib.metadata import version
@@ -55,6 +55,8 @@ from hardsim.targets.subject import Subject
 from hardsim.version import __version__
 
 INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.json", 1
+UNREADABLE = "unreadable"
+"""The key of `command.json` under which the errors of inputs without a copy are kept, if there are any."""
 PAGE, PAPER = "index.html", "report.tex"
 LEFT_OUT = ("files", "output", "workers", "quiet")
 KEPT = [name for name in options_of("report") if name not in LEFT_OUT]
@@ -76,15 +78,18 @@ def command(request: Request) -> None:
     with draft_of(target) as folder:
         draft = folder.path
         originals, written = _copied(request, draft), request.written - {"lines"}
-        files = None if request.files is None else originals.inputs
+        if len(originals.files) == len(originals.unreadable) == 1:
+            raise next(iter(originals.unreadable.values()))
+        files = None if request.files is None else originals.files
         copied = replace(request, files=files, lines=False, written=written)
-        found = run(copied, draft, draft / RESULTS, Names(originals.names))
+        found = run(copied, draft, draft / RESULTS, Names(originals.names), unreadable=originals.unreadable)
         # Without a complete run there is nothing that `replay` could compare with.
         if found.code == exit_codes.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
             raise typer.Exit(found.code)
         try:
-            _write(draft, arguments_of(copied), found)
+            made = copied if files is None else replace(copied, files=originals.copies)
+            _write(draft, arguments_of(made), found, originals)
             with uninterrupted(), refusing_at(target):
                 folder.commit()
         except InputError as error:  # what was found keeps its exit code
@@ -109,9 +114,16 @@ class ReportRun:
     errors: list[Failure] = field(default_factory=list)
 
 
-def run(request: Request, place: Path, document: Path, called: Names, silent: bool = False) -> ReportRun:
+def run(
+    request: Request,
+    place: Path,
+    document: Path,
+    called: Names,
+    silent: bool = False,
+    unreadable: Mapping[str, Exception] | None = None,
+) -> ReportRun:
     """Run a report on files with names relative to the directory `place`, and write the JSON document. `called` has
-    the names by which printed text calls these files."""
+    the names by which printed text calls these files, `unreadable` the errors of those that have no copy there."""
     found = ReportRun()
     try:
         with (
@@ -121,13 +133,13 @@ def run(request: Request, place: Path, document: Path, called: Names, silent: bo
             ExitStack() as stack,
         ):
             current.called, current.screen = called, Screen(enabled=not silent, called=called.of)
+            current.errors, current.unreadable = found.errors, unreadable or {}
             given = list(current.read())
             names, networks = [one.name for one in given], all(one.is_network for one in given)
             listing = Listing(current.screen, names, request.regime, networks)
             ahead = stack.enter_context(closing(Ahead(staff, request, OnTarget(checked), current.tasks(given))))
             work = Work(current, staff, False, listing, None, current.several(given), ahead)
             parts = _Parts(current, staff, work, found.parts)
-            current.errors = found.errors
             current.all(given, parts.subject, parts.network)
             with current.printing():
                 listing.end()
@@ -224,39 +236,89 @@ def definitions_of(subject: Subject) -> tuple[str, ...]:
 
 
 @dataclass
-class _Copies:
-    """The names of the copied inputs, in order, and by the name of each copied file or input what the user called
-    it."""
+class Originals:
+    """The inputs of a report as the user gave them."""
 
-    inputs: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """The inputs in order: the name of the copy, or that of an input that has none."""
     names: dict[str, str] = field(default_factory=dict)
+    """The names that the user gave to inputs and files, by the names of their copies."""
+    unreadable: dict[str, Exception] = field(default_factory=dict)
+    """The errors of inputs without a copy, by their names in `files`."""
+
+    @property
+    def copies(self) -> list[str]:
+        """The copied inputs, in order."""
+        return [name for name in self.files if name not in self.unreadable]
+
+    def kept(self, errors: Sequence[Failure]) -> list[dict[str, object]]:
+        """Return the errors of inputs without a copy as `command.json` keeps them for `replay`."""
+        return [
+            {
+                "input": one.input,
+                "exit_code": one.exit_code,
+                "message": one.message,
+                "understood": getattr(self.unreadable[one.input], "understood", False),
+            }
+            for one in errors
+            if one.input in self.unreadable
+        ]
+
+    @contextmanager
+    def guard(self, name: str) -> Iterator[None]:
+        """Note an error of an input in place of a copy: it does not stop the other inputs."""
+        try:
+            yield
+        except Exception as error:
+            self.files.append(name)
+            self.unreadable[name] = error
 
 
-def _copied(request: Request, draft: Path) -> _Copies:
-    """Copy the inputs with all files that they need, and return the names of the copies. Inputs that cannot be read are
-    reported here, under the names that the user gave."""
+def _copied(request: Request, draft: Path) -> Originals:
+    """Copy the inputs with all files that they need. Inputs that cannot be read are not copied: their errors are
+    returned, with the names that the user gave."""
     (draft / INPUTS).mkdir()
-    copies = _Copies()
-    for name in expand_paths(request.files or [], request.lines):
-        read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
-        line = line_of(name)
-        place = Path(os.path.abspath(located(name) if line is None else line[0]))
-        given = {Path(os.path.abspath(one)): one for one in read_with(name) if not is_directory(one)}
-        files = [*given]
-        with refusing_at(draft):
-            # Files keep their relative places, because one may name another by a relative path.
-            root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
-            goals = {one: one.relative_to(root) for one in files}
-            folder = _folder(draft, list(goals.values()))
-            for one, goal in goals.items():
-                (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(one, draft / folder / goal)
-        # Forward slashes, so that a report made on Windows can be replayed elsewhere.
-        copies.inputs.append((folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else ""))
-        copies.names |= {(folder / goals[one]).as_posix(): original for one, original in given.items()}
-        copies.names[copies.inputs[-1]] = name
-        require_inside(draft, copies.inputs[-1], name)
-    return copies
+    originals = Originals()
+    for path in request.files or []:
+        names: list[str] = []
+        with originals.guard(path):
+            names = expand_paths([path], request.lines)
+        for name in names:
+            with originals.guard(name):
+                read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
+            if name not in originals.unreadable:
+                _copy(name, draft, originals)
+    return originals
+
+
+def _copy(name: str, draft: Path, originals: Originals) -> None:
+    """Copy one input with all files that it needs. Raises InputError if the draft cannot be written."""
+    line = line_of(name)
+    place = Path(os.path.abspath(located(name) if line is None else line[0]))
+    given = {Path(os.path.abspath(one)): one for one in read_with(name) if not is_directory(one)}
+    files = [*given]
+    with refusing_at(draft):
+        # Files keep their relative places, because one may name another by a relative path.
+        root = Path(os.path.commonpath([place.parent, *(one.parent for one in files)]))
+        goals = {one: one.relative_to(root) for one in files}
+        folder = _folder(draft, list(goals.values()))
+        for one, goal in goals.items():
+            (draft / folder / goal).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(one, draft / folder / goal)
+    # Forward slashes, so that a report made on Windows can be replayed elsewhere.
+    copy = (folder / place.relative_to(root)).as_posix() + (f":{line[1]}" if line else "")
+    with originals.guard(name):
+        require_inside(draft, copy, name)
+    if name not in originals.unreadable:
+        originals.files.append(copy)
+        originals.names |= {(folder / goals[one]).as_posix(): original for one, original in given.items()}
+        originals.names[copy] = name
+        return
+    for goal in goals.values():
+        (draft / folder / goal).unlink()
+        for above in goal.parents[:-1]:
+            with suppress(OSError):  # another file is left there
+                (draft / folder / above).rmdir()
 
 
 def _folder(draft: Path, goals: Sequence[Path]) -> Path:
@@ -279,7 +341,9 @@ def require_inside(place: Path, name: str, given: str) -> None:
         outside = [part for part in parts if not Path(part).resolve().is_relative_to(inside)]
     if outside:
         message = f"{given} names {outside[0]}, which is not a file of the report"
-        raise InputError(message, "In the specification, name the file by a path relative to the specification.")
+        error = InputError(message, "In the specification, name the file by a path relative to the specification.")
+        error.understood = True
+        raise error
 
 
 def arguments_of(request: Request) -> list[str]:
@@ -307,7 +371,7 @@ def _hash(path: Path) -> str:
         return file_digest(data, "sha256").hexdigest()
 
 
-def _write(draft: Path, arguments: list[str], found: ReportRun) -> None:
+def _write(draft: Path, arguments: list[str], found: ReportRun, originals: Originals) -> None:
     """Write all files of a report except the inputs and the JSON document."""
     message, digests = versions(), hashes(draft)
     failed = tuple(error.message for error in found.errors)
@@ -326,4 +390,6 @@ def _write(draft: Path, arguments: list[str], found: ReportRun) -> None:
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
             digests[name] = _hash(draft / name)
         kept = {"schema_version": SCHEMA_VERSION, "arguments": arguments, "versions": message, "sha256": digests}
+        if unreadable := originals.kept(found.errors):
+            kept[UNREADABLE] = unreadable
         (draft / COMMAND).write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8", newline="\n")

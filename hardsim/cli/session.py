@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -151,6 +152,8 @@ class Session:
         self.inputs: list[InputRead] = []
         self.notes: list[Note] = []
         self.errors: list[Failure] = []
+        self.unreadable: Mapping[str, Exception] = {}
+        """Errors of inputs that are known before the run: reading such an input raises its error."""
         self.understood = set[str]()
         """Names of inputs that were read to their end and have an error all the same, such as a wrong example."""
         self.printed, self.unprinted = 0, list[str]()
@@ -172,11 +175,13 @@ class Session:
         else:
             self.printed += len(lines)
             quoted = 2 if isinstance(error, SourceError) else 0
-            say(*(line if 0 < k <= quoted else self.called.of(line) for k, line in enumerate(lines)))
+            # An error from before the run is about the file that the user named.
+            called = Names() if name in self.unreadable else self.called
+            say(*(line if 0 < k <= quoted else called.of(line) for k, line in enumerate(lines)))
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
-        if name is not None and isinstance(error, InputError) and error.understood:
+        if name is not None and getattr(error, "understood", False):
             self.understood.add(name)
         ending = Ending.FAILED if code == exit_codes.UNDECIDED and self.request.require else ENDINGS[code]
         # The one-line message has no hint; the details have.
@@ -261,7 +266,7 @@ class Session:
         for name in self.names:
             if self.stopped:
                 break
-            if name not in self.expressions:
+            if name not in self.expressions and name not in self.unreadable:
                 self.spare(name)
             self.started = perf_counter()
             activity.doing(f"{name}: reading")
@@ -294,6 +299,8 @@ class Session:
     def _files_of(self, path: str) -> Sequence[str]:
         """Return the files that a path stands for. Of directories with the work of others, links that lead out of them
         are noted as such."""
+        if path in self.unreadable:
+            return [path]
         languages = self.command in ABOUT_LANGUAGES
         found = expand_paths([path], self.request.lines, languages)
         if languages and is_directory(path):
@@ -303,6 +310,8 @@ class Session:
     def _read(self, name: str, props: str | None, alphabet: str | None = None, beside: Alphabet | None = None) -> Input:
         """Read a file, or a formula of the command line; `beside` is the alphabet of an input that has none."""
         dialect = self.request.dialect
+        if name in self.unreadable:
+            raise self.unreadable[name]
         if name in self._outside:
             message = f"{name} is a link to a file outside of {self._outside[name]}, so it was not read"
             raise InputError(message, "To follow it, name the link itself instead of the directory.")
@@ -630,16 +639,19 @@ class Session:
             form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))
             Sink(STDOUT, "--format").write(form.render(self._finished(missed, summary)))
         if self.remarks > MOST_REMARKS:
-            note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: --json PATH writes all of them")
+            note(f"{plural(self.remarks - MOST_REMARKS, 'more note')} not printed: {self._written_out}")
         if self.unprinted:
             some, about = plural(len(self.unprinted), "more error"), enumerated(self.unprinted)
-            where = (
-                "--json PATH writes all of them"
-                if self.page is None or self.reference is None
-                else "the page has all of them"
-            )
+            paged = self.page is not None and self.reference is not None
+            where = "the page has all of them" if paged else self._written_out
             say(f"{some} not printed, on {self.called.of(about)}: {where}")
         raise typer.Exit(self.code)
+
+    @property
+    def _written_out(self) -> str:
+        """Say where all errors and remarks are written. `report` has no option for its JSON document."""
+        kept = f"{os.path.basename(self.request.json or '')} has" if self.command == "report" else "--json PATH writes"
+        return f"{kept} all of them"
 
     @property
     def code(self) -> int:

@@ -18,6 +18,7 @@ from hardsim.cli.replay import MISSING, _keys, differences
 from hardsim.files import PARTIAL, Folder
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
+from hardsim.targets.opening import read_input
 from hardsim.version import __version__
 from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.report.test_latex import compiled
@@ -178,7 +179,11 @@ def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Pat
     hardsim("report", since, "-o", tmp_path).refused("this directory is not empty")
     hardsim("report", since, "-o", since).refused("exists and is not a directory")
     hardsim("report", since, "-o", tmp_path / "no" / "out").refused("cannot be written")
-    hardsim("report", since, wrong, "-o", tmp_path / "out").refused(f"{wrong}:2:", "error: ")
+    hardsim("report", wrong, "-o", tmp_path / "out").refused(f"{wrong}:2:", "error: ").unsaid("no report")
+    both = hardsim("report", wrong, tmp_path / "gone.ltl", "-o", tmp_path / "out")
+    both.refused(
+        f"{wrong}:2:", "gone.ltl: no such file", "no result; 2 files could not be read", "no report was written"
+    )
     hardsim("report", since, "--regime", "cold", "-o", tmp_path / "out").refused("unknown regime 'cold'")
     hardsim("report", since, "-o", tmp_path / "out\0").refused("error: ")
     assert sorted(tmp_path.iterdir()) == before
@@ -187,6 +192,112 @@ def test_what_is_refused_leaves_nothing(hardsim: Any, tmp_path: Path, since: Pat
     absolute = written(tmp_path / "absolute.spec", re.sub("(?m)^network: .*", f"network: {there}", spec))
     hardsim("report", absolute, "-o", tmp_path / "out").refused("which is not a file of the report")
     assert sorted(tmp_path.iterdir()) == sorted([*before, absolute])
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with files that can be reported on, and others that cannot be read."""
+    monkeypatch.chdir(tmp_path)
+    written(Path("a.ltl"), "alphabet: a b\na S b\n")
+    written(Path("wrong.re"), "alphabet: a b\naccept: b\na+\n")
+    written(Path("broken.ltl"), "alphabet: a b\na S\n")
+    written(Path("z.ltl"), "alphabet: a b\nO a\n")
+    return tmp_path
+
+
+def test_files_that_cannot_be_read_are_named_and_the_others_run(hardsim: Cli, mixed: Path, plain: None) -> None:
+    files = ("a.ltl", "gone.ltl", "broken.ltl", "wrong.re", "z.ltl")
+    found = hardsim("report", *files, "--max-n", "1", "-o", "out").exits(2, "PROVED a.ltl", "PROVED z.ltl")
+    heads = [line for line in found.err.splitlines() if "error: " in line]
+    assert [line[:24] for line in heads] == [
+        "error: gone.ltl: no such",
+        "broken.ltl:2:4: error: m",
+        "wrong.re:2:9: error: the",
+    ]
+    assert "\n6 results; 2 files could not be read; 1 file refused\n" in found.err
+    assert {*os.listdir("out")} == FILES
+    assert sorted(os.listdir("out/inputs")) == ["a.ltl", "z.ltl"]
+    document = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
+    assert document["exit_code"] == 2
+    assert [one["input"] for one in document["errors"]] == ["gone.ltl", "broken.ltl", "wrong.re"]
+    counts = document["counts"]
+    assert (counts["inputs"], counts["unread"], counts["refused"]) == (5, 2, 1)
+    page = Path("out/index.html").read_text(encoding="utf-8")
+    assert all(name in page for name in files)
+    kept = json.loads(Path("out/command.json").read_text(encoding="utf-8"))
+    assert kept["arguments"] == ["report", "inputs/a.ltl", "inputs/z.ltl", "--max-n", "1"]
+    # The files that have no copy are not needed again, wherever the report is.
+    for name in files[2:4]:
+        Path(name).unlink()
+    Path("out").rename("elsewhere")
+    hardsim("replay", "elsewhere").exits(0, "IDENTICAL elsewhere")
+    # What is kept of them is compared.
+    edited(Path("elsewhere/command.json"), lambda kept: kept["unreadable"].pop())
+    hardsim("replay", "elsewhere").exits(1, "DIFFERS elsewhere", "counts.refused: 1 then, 0 now")
+
+
+def test_a_report_on_readable_files_keeps_no_errors(reported: Path) -> None:
+    kept = json.loads((reported / "command.json").read_text(encoding="utf-8"))
+    assert kept.keys() == {"schema_version", "arguments", "versions", "sha256"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda one: one.pop("message"), 'unreadable[0]: expected an object with the key "message"'),
+        (lambda one: one.update(exit_code=1), "unreadable[0].exit_code"),
+        (lambda one: one.update(more=1), "unreadable[0]"),
+        (lambda one: one.update(understood="no"), "unreadable[0].understood"),
+    ],
+)
+def test_errors_that_a_report_keeps_are_checked(
+    hardsim: Cli, mixed: Path, plain: None, change: Callable[[Any], object], message: str
+) -> None:
+    hardsim("report", "a.ltl", "gone.ltl", "--max-n", "1", "-o", "out").exits(2)
+    edited(Path("out/command.json"), lambda kept: change(kept["unreadable"][0]))
+    hardsim("replay", "out").refused(message)
+
+
+def test_the_exit_code_of_a_report_is_the_worst(
+    hardsim: Cli, mixed: Path, plain: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of 4, 1, 2, 3 that occurred."""
+    hardsim("report", "gone.ltl", "a.ltl", "--regime", "none", "--max-n", "8", "-o", "one").exits(1, "REFUTED a.ltl")
+    hardsim("replay", "one").exits(0, "IDENTICAL")
+
+    def failing(name: str, **options: Any) -> Any:
+        return read_input(name, **options) if name != "z.ltl" else 1 // 0
+
+    monkeypatch.setattr("hardsim.cli.report.read_input", failing)
+    found = hardsim("report", "z.ltl", "gone.ltl", "a.ltl", "--regime", "none", "--max-n", "8", "-o", "two")
+    found.exits(4, "REFUTED a.ltl").says("internal error on z.ltl: ZeroDivisionError", "gone.ltl: no such file")
+    hardsim("replay", "two").exits(0, "IDENTICAL")
+
+
+def test_a_specification_that_names_a_file_elsewhere_leaves_no_copy(hardsim: Cli, mixed: Path, plain: None) -> None:
+    spec = (formulas_directory() / "networks" / "flipflop.spec").read_text(encoding="utf-8")
+    there = formulas_directory() / "networks" / "flipflop"
+    written(Path("absolute.spec"), re.sub("(?m)^network: .*", f"network: {there}", spec))
+    found = hardsim("report", "absolute.spec", "a.ltl", "--max-n", "1", "-o", "out").exits(2, "PROVED a.ltl")
+    found.says("error: absolute.spec names ", "3 results; 1 file refused")
+    assert [str(path.relative_to("out")) for path in Path("out/inputs").rglob("*")] == ["inputs/a.ltl"]
+    hardsim("replay", "out").exits(0, "IDENTICAL")
+
+
+def test_errors_that_are_not_printed_are_in_the_results(hardsim: Cli, mixed: Path, plain: None) -> None:
+    files = [f"gone{number}.ltl" for number in range(30)]
+    found = hardsim("report", *files, "a.ltl", "--max-n", "1", "-o", "out").exits(2)
+    found.says("more errors not printed", "results.json has all of them").unsaid("--json")
+    document = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
+    assert [one["input"] for one in document["errors"]] == files
+    hardsim("replay", "out").exits(0, "IDENTICAL")
+
+
+def test_a_directory_without_files_is_one_input(hardsim: Cli, mixed: Path, plain: None) -> None:
+    Path("void").mkdir()
+    found = hardsim("report", "void", "a.ltl", "--max-n", "1", "-o", "out").exits(2, "PROVED a.ltl")
+    found.says("error: void has no ", "3 results; 1 file could not be read")
+    hardsim("replay", "out").exits(0, "IDENTICAL")
 
 
 def test_an_empty_directory_is_taken(hardsim: Any, tmp_path: Path, since: Path, plain: None) -> None:
