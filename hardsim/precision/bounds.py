@@ -75,7 +75,7 @@ from hardsim.precision.counts import CountBounds
 from hardsim.precision.formats import Floats, NumberFormat
 from hardsim.precision.functions import float_values
 from hardsim.precision.lengths import NotEnclosed, OfLength
-from hardsim.precision.structure import Demand, HeadStructure, MeanStructure, Structure
+from hardsim.precision.structure import Demand, HeadStructure, MarkUnit, MeanStructure, Structure
 from hardsim.proof.shared.ratios import Ratio, lower, upper
 from hardsim.proof.shared.result import NotProved
 from hardsim.writing.layout import nearest_float
@@ -264,12 +264,14 @@ class StructureBounds:
         `every`) at the last one. The averaged values depend only on the parity of a position, so a length and the one
         before it stand for all shorter ones. Raises NotEnclosed, naming one that may be wrong."""
         length = self._of_length(n)
-        for layer, what, coordinate, unit in self.structure.marks:
-            mean = next(one for one in self.structure.means if one.out == coordinate)
-            wrong = self._mark(mean, unit.form[0][1], unit.bias, length)
+        for unit in self.structure.marks:
+            mean = next(one for one in self.structure.means if one.out == unit.mean)
+            wrong = self._mark(mean, unit, length)
             if (wrong if every else wrong[-1:]).any():
-                message = f"the mean that marks a position (head {mean.name}) is off so far that {what} may be wrong"
-                raise NotEnclosed(message, layer, mean.name, int(np.argmax(wrong)))
+                message = (
+                    f"the mean that marks a position (head {mean.name}) is off so far that {unit.what} may be wrong"
+                )
+                raise NotEnclosed(message, unit.layer, mean.name, int(np.argmax(wrong)))
 
     def _of_length(self, n: int) -> OfLength:
         if self._length is None or self._length.n != n:
@@ -586,22 +588,28 @@ class StructureBounds:
         corners = sums * share_low, sums * share_high
         return self.form.round(np.minimum(*corners) - off), self.form.round(np.maximum(*corners) + off)
 
-    def _mark(self, mean: MeanStructure, weight: Any, bias: Any, length: OfLength) -> NDArray[np.bool_]:
+    def _mark(self, mean: MeanStructure, unit: MarkUnit, length: OfLength) -> NDArray[np.bool_]:
         """Return the positions at which a clip of a mean that is the same for every word may be wrong, as Booleans."""
-        values, n = length.by_class(mean.values), length.n
-        order = values[::-1] if mean.mask is Mask.PAST else values
+        averaged, n = length.by_class(mean.values), length.n
+        order = averaged[::-1] if mean.mask is Mask.PAST else averaged
         sums, sizes = np.cumsum(order), np.arange(1.0, n + 1)
         low, high = (
             self._means_in_order(mean, n) if self.arithmetic.in_order else self._means_in_any_order(order, sums, sizes)
         )
-        factor, added = float(self.form.round(np.array(nearest_float(weight)))), nearest_float(bias)
-        ends = factor * low, factor * high
-        z_low = self.form.round(self.form.round(np.minimum(*ends)) + self.form.round(np.array(added)))
-        z_high = self.form.round(self.form.round(np.maximum(*ends)) + self.form.round(np.array(added)))
-        exact = float(weight) * sums / sizes + float(bias)
-        wrong: NDArray[np.bool_] = ~np.where(exact >= 0.5, z_low >= 1, z_high <= 0) | (
-            (exact > 1e-9) & (exact < 1 - 1e-9)
-        )
+        arithmetic, wrong = self.arithmetic, np.zeros(n, dtype=np.bool_)
+        weights = arithmetic.number(np.array([[nearest_float(weight)] for _, weight in unit.form]))
+        for case in unit.cases:
+            others = iter(case)
+            known = [sums / sizes if place == mean.out else np.full(n, float(next(others))) for place, _ in unit.form]
+            values = [
+                Enclosures(low, high) if place == mean.out else Enclosures.of(one)
+                for (place, _), one in zip(unit.form, known, strict=True)
+            ]
+            exact = sum((float(w) * one for (_, w), one in zip(unit.form, known, strict=True)), float(unit.bias))
+            entered = arithmetic.matmul(Enclosures.stacked(values, -1), weights)
+            entered = arithmetic.add(entered, arithmetic.number(np.array([[nearest_float(unit.bias)]])))
+            right = np.where(exact >= 0.5, entered.low[:, 0] >= 1, entered.high[:, 0] <= 0)
+            wrong |= ~right | ((exact > 1e-9) & (exact < 1 - 1e-9))
         return wrong
 
 

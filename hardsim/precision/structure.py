@@ -87,6 +87,20 @@ class MeanStructure:
 
 
 @dataclass(frozen=True)
+class MarkUnit:
+    """A clip that reads a mean that is the same for every word, alone or with coordinates that are exact: `form` is
+    what it reads, sorted by coordinate, and `mean` the coordinate of the mean. `cases` are the values that the others
+    have together at some position, in the order of the form."""
+
+    layer: int
+    what: str
+    mean: int
+    form: Terms
+    bias: Fraction
+    cases: frozenset[tuple[Fraction, ...]]
+
+
+@dataclass(frozen=True)
 class CountMean:
     """A head that averages a Boolean, exact 0 and 1: `fixed` by class where it is the same for every word, `column`
     by class as diagrams."""
@@ -204,9 +218,8 @@ class Structure:
     units: list[CountUnit] = field(default_factory=list)
     demands: dict[Demand, set[int]] = field(default_factory=dict)
     """The requirements on clips, with the classes of positions at which they apply."""
-    marks: list[tuple[int, str, int, HiddenUnit]] = field(default_factory=list)
-    """The clips that read a mean that is the same for every word: layer, description, coordinate of the mean,
-    hidden unit."""
+    marks: list[MarkUnit] = field(default_factory=list)
+    """The clips that read a mean that is the same for every word."""
     sums: list[ExactSum] = field(default_factory=list)
     numbers: dict[Fraction, str] = field(default_factory=dict)
     """Other numbers that the format must represent: weights, biases and values of exact coordinates."""
@@ -495,9 +508,7 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
     if unit.cap:
         _require_exact(found, state, f"the cap of {what}", unit.cap, unit.cap_bias)
     if any(coordinate in means for coordinate, _ in unit.form):
-        if len(unit.form) > 1:
-            raise NotProved(f"{what} reads a mean together with something else")
-        found.marks.append((layer, what, unit.form[0][0], unit))
+        found.marks.append(_mark_unit(found, state, layer, what, unit))
         return Fraction(1)
     if any(_counts(found, state, coordinate) for coordinate, _ in unit.form):
         found.units.append(_count_unit(found, state, layer, what, unit))
@@ -527,6 +538,26 @@ def _unit(found: Structure, state: State, layer: int, unit: HiddenUnit) -> Fract
             demand = Demand(layer, what, Fraction(unit.bias), *exact, pattern, int(total))
             found.demands.setdefault(demand, set()).add(site)
     return Fraction(1)
+
+
+def _mark_unit(found: Structure, state: State, layer: int, what: str, unit: HiddenUnit) -> MarkUnit:
+    """Return a clip that reads a mean that is the same for every word. Raise NotProved if it reads anything else that
+    is not exact."""
+    form = _sorted(unit.form)
+    mean = next(one.out for one in found.means if one.out in dict(form))
+    others = [coordinate for coordinate, _ in form if coordinate != mean]
+    if any(coordinate in state.attended for coordinate in others):
+        raise NotProved(f"{what} reads a mean together with Booleans of heads")
+    for coordinate in others:
+        _size(found, state, coordinate, what)
+    columns = [state.exact_of(coordinate, what).soft for coordinate in others]
+    # All values at any position: the class of a position changes with the length, and `marks` covers shorter ones too.
+    cases = {
+        tuple(map(Fraction, case))
+        for site in range(len(state.sites))
+        for case in state.diagrams.values(state.diagrams.join([column[site] for column in columns]))
+    }
+    return MarkUnit(layer, what, mean, form, Fraction(unit.bias), frozenset(cases))
 
 
 def _counts(found: Structure, state: State, coordinate: int) -> bool:

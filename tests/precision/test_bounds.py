@@ -244,6 +244,74 @@ def test_no_evaluation_of_an_edited_network_is_wrong_at_a_safe_length(regime: st
     require_all(export_of(of_document(json.dumps(document).encode(), "edited"), ModelOptions(), 8), 24, Random(1), 6)
 
 
+# ---- means beside exact coordinates ----
+
+
+@pytest.mark.parametrize("regime", ["temperature", "causal-temperature"])
+@pytest.mark.parametrize("text", ["O(first & a)", "O(first | a)", "O(a & !first)", "first & a"])
+def test_a_clip_may_read_a_mean_beside_symbols(text: str, regime: str) -> None:
+    """The longest length has 3^24 words, so nothing but the structure can show that it is safe."""
+    made = export_of(read_expression(text, "a b c"), ModelOptions(regime), 24)
+    found = structure_known(made)
+    assert isinstance(found, Structure)
+    assert any(len(unit.form) > 1 for unit in found.marks)
+    for accumulate in (False, True):
+        row = rows(made, 24, accumulate, ["float32"])["float32"]
+        assert (row.safe_to, row.safe_by) == (24, "structure")
+    require_all(made, 10, Random(text + regime), 4)
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16"])
+def test_a_clip_of_a_mean_beside_a_symbol_is_wrong_where_sums_from_the_left_are(name: str) -> None:
+    """The mean is 1/i at odd positions and 0 at even ones, and the clip is 0 or 1 without errors. With the bias -3 its
+    input 3 m + 2 s - 3 is 0 at i = 3 and s = 1, so that an error of the mean can make it positive."""
+    found = structure("first.ltl", "causal-temperature")
+    (unit,), (mean,) = found.marks, found.means
+    assert (dict(unit.form)[mean.out], unit.bias) == (3, Fraction(-7, 2))
+    assert {*unit.cases} == {(Fraction(0),), (Fraction(1),)}
+
+    def r(x: float) -> float:
+        return float(nearest(np.array([x]), name)[0])
+
+    def read(i: int, s: int, bias: float) -> float:
+        """Return the input of the clip at position i as sums from the left give it."""
+        share, m = r(1 / r(i)), 0.0
+        for k in range(i):
+            m = r(m + r((-1) ** k * share))
+        return r(r(r(2.0 * s) + r(3 * m)) + bias)
+
+    n = 40
+    for bias in (Fraction(-7, 2), Fraction(-3)):
+        changed, some_wrong = replace(unit, bias=bias), []
+        for i in range(1, n + 1):
+            exact = [3 * Fraction(i % 2, i) + 2 * s + bias for s in (0, 1)]
+            inputs = [read(i, s, float(bias)) for s in (0, 1)]
+            some_wrong.append(any((x >= 1) != (one >= 1) or 0 < x < 1 for x, one in zip(inputs, exact, strict=True)))
+        for in_order in (True, False):
+            bounds = StructureBounds(found, Enclosed(FORMATS[name], in_order=in_order))
+            length = OfLength.of(found, bounds.arithmetic, n)
+            flagged = bounds._mark(mean, changed, length)
+            if bias == unit.bias:
+                assert not flagged.any()
+                assert not any(some_wrong)
+            elif in_order:
+                assert flagged.tolist() == some_wrong
+            else:  # in some order an error remains
+                assert flagged.tolist() == [i == 3 for i in range(1, n + 1)]
+
+
+def test_a_clip_that_is_neither_0_nor_1_is_not_enclosed() -> None:
+    found = structure("first.ltl", "causal-temperature")
+    (unit,), (mean,) = found.marks, found.means
+    bounds = StructureBounds(found, Enclosed(FORMATS["float32"]))
+    length = OfLength.of(found, bounds.arithmetic, 9)
+    # 3 m + 2 s - 5/2 is 1/2 at i = 1 without s, and 1/2 and 1/10 at i = 3 and 5 with it.
+    between = bounds._mark(mean, replace(unit, bias=Fraction(-5, 2)), length)
+    assert np.flatnonzero(between).tolist() == [0, 2, 4]
+    other = bounds._mark(mean, replace(unit, cases=frozenset([(Fraction(1, 4),)])), length)
+    assert not other.any()  # 3 m + 1/2 - 7/2 is at most 0
+
+
 def test_sums_of_weights_may_be_beyond_e4m3() -> None:
     """Ones added in float32 are rounded to e4m3 at the end, where 465 is no number."""
     bounds = StructureBounds(structure("since.ltl"), Enclosed(FORMATS["float8_e4m3"], FORMATS["float32"]))
