@@ -27,6 +27,7 @@ GROUPS = (
     "start-up",
     "checks",
     "workers",
+    "memory",
     "growth",
     "long",
     "alternatives",

@@ -70,7 +70,7 @@ def every(what: str, *check: Any) -> tuple[Mapping[str, float], str]:
     """Measure the seconds and the memory of a check of every word up to a length."""
     with memory() as most:
         seconds, note = checked(what, *check)
-    return {**seconds, f"memory of {what}": most[0]}, note
+    return {**seconds, f"memory of {what}": most.total}, note
 
 
 def shared(rounds: int, limit: float, *command: str) -> tuple[Mapping[str, float], str]:
@@ -145,7 +145,14 @@ def long_words(what: str, n: int, count: int) -> tuple[Mapping[str, float], str]
     with memory() as most:
         command = (*HARDSIM, "eval", FLIPFLOP, "--engine", "float64", "-")
         run(command, "".join("".join(word) + "\n" for word in words))
-    return {what: most[0]}, ""
+    return {what: most.total}, ""
+
+
+def held(limit: float, *command: str) -> tuple[Mapping[str, float], str]:
+    """Measure the memory of a command with two processes, and of one of them."""
+    with memory() as most:
+        run((*HARDSIM, *command, "--workers", "2"), limit=limit)
+    return {HELD: most.total} | ({OF_WORKER: most.worker} if most.worker else {}), ""
 
 
 CHECKS = (
@@ -184,6 +191,16 @@ output 0: true
 output 1: true
 """
 """A specification under which every answer is right."""
+HELD, OF_WORKER = "memory of a command", "memory of a worker"
+SHIPPED: tuple[Sequence[str], ...] = (
+    ("check", "formulas", "--max-n", "8"),
+    ("check", FLIPFLOP, "--max-n", "256"),
+    ("check", "formulas/networks/flipflop.spec", "--max-n", "12"),
+    ("prove", "formulas/dyck2.srasp", "formulas/since.ltl"),
+    ("bound", FLIPFLOP, "--gap", "--max-n", "16"),
+    ("precision", SINCE, "formulas/dyck1.ltl", "--max-n", "16"),
+)
+"""Commands whose memory is measured."""
 AT_ONCE, IN_TURN = "two checks at once", "two checks in turn"
 GROWTH = "exponent of the growth of a check"
 
@@ -234,8 +251,18 @@ CASES = (
         partial(searched, 3, 600),
     ),
     Case("workers", f"{FLIPFLOP} --max-n 256", [(f"{AT_ONCE} / {IN_TURN}", "x", None)], partial(apart, 5)),
+    *(
+        Case(
+            "memory",
+            " ".join(command[:4]),
+            [(HELD, "MiB", ("≤", 256)), (OF_WORKER, "MiB", ("≤", 120))],
+            partial(held, 600, *command),
+        )
+        for command in SHIPPED
+    ),
     Case("growth", f"{FLIPFLOP}, n = 64 to 512", [(GROWTH, "", ("≤", 1.3))], partial(growth, GROWTH, 64, 512, 600)),
     *(_every(*one) for one in EVERY),
     *map(_long, (1024, 2048)),
 )
-"""The cases of the groups start-up, checks, workers, growth and long, and of exhaustive those that run commands."""
+"""The cases of the groups start-up, checks, workers, memory, growth and long, and of exhaustive those that run
+commands."""

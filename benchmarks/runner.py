@@ -150,17 +150,27 @@ def run(command: Sequence[str], text: str = "", limit: float | None = None) -> s
     return done.stdout
 
 
+@dataclass
+class Memory:
+    """The greatest memory of the processes that this one starts, in MiB: of all together, where a page that several of
+    them share counts once (on Linux; elsewhere once for each), and of a single one that another of them started."""
+
+    total: float = 0.0
+    worker: float = 0.0
+
+
 @contextmanager
-def memory(pause: float = 0.02) -> Iterator[list[float]]:
-    """Measure the memory of all processes that this one starts: the list's one number is the largest sum of their
-    resident sets, in MiB, looked at after every `pause` seconds."""
-    most, ended = [0.0], Event()
+def memory(pause: float = 0.02) -> Iterator[Memory]:
+    """Measure the memory of all processes that this one starts, looked at after every `pause` seconds."""
+    most, ended = Memory(), Event()
 
     def watch() -> None:
         while not ended.wait(pause):
             with suppress(psutil.NoSuchProcess):
-                children = psutil.Process().children(recursive=True)
-                most[0] = max(most[0], sum(one.memory_info().rss for one in children) / 2**20)
+                started = psutil.Process().children()
+                every = [below for one in started for below in one.children(recursive=True)]
+                most.total = max(most.total, sum(map(_share, (*started, *every))))
+                most.worker = max([most.worker, *(one.memory_info().rss / 2**20 for one in every)])
 
     watcher = Thread(target=watch)
     watcher.start()
@@ -169,6 +179,12 @@ def memory(pause: float = 0.02) -> Iterator[list[float]]:
     finally:
         ended.set()
         watcher.join()
+
+
+def _share(process: psutil.Process) -> float:
+    """Return the memory of a process in MiB; of pages that n processes share, the n-th part."""
+    full = process.memory_full_info()
+    return float(getattr(full, "pss", full.rss)) / 2**20
 
 
 def describe() -> str:

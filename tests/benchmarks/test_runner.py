@@ -13,7 +13,20 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import commands, critical, page, planted, precision, prover, rocq
 from benchmarks.page import END, Page, amount, grid
-from benchmarks.runner import HARDSIM, ROOT, Case, FailedError, Figure, Results, Target, describe, memory, run, turns
+from benchmarks.runner import (
+    HARDSIM,
+    ROOT,
+    Case,
+    FailedError,
+    Figure,
+    Memory,
+    Results,
+    Target,
+    describe,
+    memory,
+    run,
+    turns,
+)
 from hardsim import version
 
 RATIO: list[tuple[str, str, Target | None]] = [("a / b", "x", ("≤", 0.5)), ("a", "s", None), ("a / torch", "x", None)]
@@ -109,18 +122,33 @@ def test_output_and_exit_code() -> None:
         run(python("import time; print('begun', flush=True); time.sleep(600)"), limit=1.0)
 
 
-def test_memory_is_that_of_all_processes() -> None:
-    def peak(code: str) -> float:
-        with memory() as most:
-            run(python(code))
-            sleep(0.05)
-        return most[0]
+def peak(code: str) -> Memory:
+    """Return the memory of a Python that runs some code."""
+    with memory() as most:
+        run(python(code))
+        sleep(0.05)
+    return most
 
-    hold = "import time; held = bytearray({} << 20); time.sleep(1)"
-    alone, held = peak(hold.format(0)), peak(hold.format(150))
-    both = peak(f"import subprocess, sys; held = bytearray(100 << 20); subprocess.run({python(hold.format(150))!r})")
-    assert 140 <= held - alone <= 165
-    assert 95 <= both - held <= 145  # the other 100 MiB, and another interpreter
+
+HOLD = "import time; held = bytearray({} << 20); time.sleep(1)"
+
+
+def test_memory_is_that_of_all_processes() -> None:
+    alone, held = peak(HOLD.format(0)), peak(HOLD.format(150))
+    both = peak(f"import subprocess, sys; held = bytearray(100 << 20); subprocess.run({python(HOLD.format(150))!r})")
+    assert alone.worker == held.worker == 0
+    assert 140 <= held.total - alone.total <= 165
+    assert 95 <= both.total - held.total <= 145  # the other 100 MiB, and another interpreter
+    assert 150 <= both.worker <= 150 + alone.total + 15
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="shared pages are known on Linux alone")
+def test_memory_that_a_fork_shares_counts_once() -> None:
+    # the pages must be written, or they are no memory at all
+    hold = "held = bytearray(150 << 20); held[::4096] = b'1' * (150 << 8)"
+    found = peak(f"import os, time; {hold}; os.fork(); time.sleep(1)")
+    assert 150 <= found.total <= 220
+    assert found.worker >= 150
 
 
 def test_only_all_words_certified_count() -> None:

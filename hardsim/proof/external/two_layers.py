@@ -195,8 +195,9 @@ OF_PART, OF_CELL = 1e6, 2e5
 """The work for each position of a part, and for each cell."""
 MOST_SETUP, OF_SETUP = 1e9, 8.0
 """Greatest work on the boxes of all classes, about a minute, and what it counts as work of a part."""
-ROOM = 2**24
-"""Greatest count of numbers that enclose queries, keys and values."""
+ROOM, KEPT_ROOM = 2**24, 2**22
+"""Greatest count of numbers that enclose queries, keys and values; and with the coordinates of remainders, which are
+kept where there is room for them."""
 SAMPLES = 24
 """Number of queries by which the width of cells is measured."""
 BATCH = 2**18
@@ -310,7 +311,7 @@ class TwoLayers:
         box = positions.boxes.at(slice(0, 1))
         one = self.entry(self.first.stream(positions.classes, box), None, self._places(positions, box))
         count = max((forms.keys.slopes.shape[1] for forms in one), default=0)
-        if self.classes * self.most * count * self._numbers <= ROOM:
+        if self.classes * self.most * count * self._numbers <= KEPT_ROOM:
             self.kept = None
 
     def _narrowed(self, demands: PrefixDemands, positions: PositionClasses) -> PositionClasses:
