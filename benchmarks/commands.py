@@ -254,7 +254,7 @@ CASES = (
     *(
         Case(
             "memory",
-            " ".join(command[:4]),
+            " ".join(command),
             [(HELD, "MiB", ("≤", 256)), (OF_WORKER, "MiB", ("≤", 120))],
             partial(held, 600, *command),
         )

@@ -195,9 +195,10 @@ OF_PART, OF_CELL = 1e6, 2e5
 """The work for each position of a part, and for each cell."""
 MOST_SETUP, OF_SETUP = 1e9, 8.0
 """Greatest work on the boxes of all classes, about a minute, and what it counts as work of a part."""
-ROOM, KEPT_ROOM = 2**24, 2**22
-"""Greatest count of numbers that enclose queries, keys and values; and with the coordinates of remainders, which are
-kept where there is room for them."""
+ROOM = 2**24
+"""Greatest count of numbers that enclose queries, keys and values."""
+KEPT_ROOM = 2**22
+"""Greatest count of these numbers with the coordinates of remainders, which are left out where there are more."""
 SAMPLES = 24
 """Number of queries by which the width of cells is measured."""
 BATCH = 2**18
