@@ -1,7 +1,7 @@
 """Run the benchmarks: print one table with the targets and what was reached, and write it as JSON.
 
-    python -m benchmarks                      run all groups but `long`, a quarter of an hour on two idle cores
-    python -m benchmarks --all                run `long` too, some minutes more
+    python -m benchmarks                      run all groups but two, a quarter of an hour on two idle cores
+    python -m benchmarks --all                run `before` and `long` too, a quarter of an hour more
     python -m benchmarks --only prover        run one group
     python -m benchmarks --docs               write docs/benchmarks.md from results.json; nothing is run
 
@@ -17,17 +17,18 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks import commands, external, passes, prover
+from benchmarks import before, commands, external, passes, prover
 from benchmarks.page import Page, amount, grid
 from benchmarks.runner import ROOT, Figure, Results, describe
 
 PAGE = Page("bench-docs", "benchmarks.md", "results.json")
-CASES = (*commands.CASES, *passes.CASES, *external.CASES, *prover.CASES)
+CASES = (*commands.CASES, *before.CASES, *passes.CASES, *external.CASES, *prover.CASES)
 GROUPS = (
     "start-up",
     "checks",
     "workers",
     "memory",
+    "before",
     "growth",
     "long",
     "alternatives",
@@ -36,8 +37,10 @@ GROUPS = (
     "exhaustive",
     "prover",
 )
-ON_DEMAND = ("long",)
+ON_DEMAND = ("before", "long")
 """Groups that run only with `--all` or `--only`."""
+ONE_BY_ONE = ("before",)
+"""Groups whose figures each have a row of the page."""
 
 
 def render(results: Results) -> str:
@@ -54,20 +57,27 @@ def _value(figure: Figure) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return the table of the page: a row for the figures of a group with the same target, from least to greatest."""
-    alike: dict[tuple[str, str], list[Figure]] = {}
+    """Return the table of the page: a row for the figures of a group with the same target, from least to greatest; of
+    the groups of `ONE_BY_ONE`, a row for each figure."""
+    alike: dict[tuple[str, str, str], list[Figure]] = {}
     for figure in results.figures:
         if figure.target is not None:
-            alike.setdefault((figure.group, figure.limit), []).append(figure)
+            own = figure.case if figure.group in ONE_BY_ONE else ""
+            alike.setdefault((figure.group, figure.limit, own), []).append(figure)
     rows = []
-    for (group, limit), figures in alike.items():
-        found = sorted(figure.value for figure in figures if figure.value is not None)
-        ends = [amount(value, figures[0].unit) for value in dict.fromkeys(found[:1] + found[-1:])]
+    for (group, limit, _), figures in alike.items():
         missed = sum(figure.missed for figure in figures)
         what = figures[0].what if len({figure.what for figure in figures}) == 1 else group
         case = figures[0].case if len(figures) == 1 else f"{group}: {len(figures)} figures"
-        rows.append((what, case, " to ".join(ends) or "–", f"{limit} ({missed} missed)" if missed else limit))
+        rows.append((what, case, _span(figures), f"{limit} ({missed} missed)" if missed else limit))
     return f"{results.about}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
+
+
+def _span(figures: Sequence[Figure]) -> str:
+    """Return the least and the greatest value, and their unit once."""
+    found = sorted(figure.value for figure in figures if figure.value is not None)
+    ends = dict.fromkeys(amount(value, "") for value in (*found[:1], *found[-1:]))
+    return f"{' to '.join(ends)} {figures[0].unit}".rstrip() if found else "–"
 
 
 def read_results(path: Path) -> Results:

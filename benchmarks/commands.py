@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from math import log
 from pathlib import Path
@@ -86,9 +87,10 @@ def shared(rounds: int, limit: float, *command: str) -> tuple[Mapping[str, float
     return seconds, ""
 
 
-def searched(rounds: int, limit: float) -> tuple[Mapping[str, float], str]:
-    """Measure what `shared` measures on a search of words to length 150. The network is the shipped one of two layers,
-    with random positions beyond its own; the specification allows every answer, so that no search ends early."""
+@contextmanager
+def widened() -> Iterator[str]:
+    """Make a specification for searches of words to length `SEARCHED`, and yield its path. The network is the shipped
+    one of two layers, with random positions beyond its own; every answer is right, so that no search ends early."""
     from safetensors.numpy import load_file, save_file
 
     with tempfile.TemporaryDirectory() as directory:
@@ -104,7 +106,13 @@ def searched(rounds: int, limit: float) -> tuple[Mapping[str, float], str]:
         (folder / "config.json").write_text(wider, encoding="utf-8")
         spec = Path(directory) / "widened.spec"
         spec.write_text(ANY_ANSWER, encoding="utf-8")
-        return shared(rounds, limit, "check", str(spec), "--max-n", str(SEARCHED))
+        yield str(spec)
+
+
+def searched(rounds: int, limit: float) -> tuple[Mapping[str, float], str]:
+    """Measure what `shared` measures on a search of long words."""
+    with widened() as spec:
+        return shared(rounds, limit, "check", spec, "--max-n", str(SEARCHED))
 
 
 def apart(rounds: int) -> tuple[Mapping[str, float], str]:

@@ -129,17 +129,29 @@ def turns(
     return {name: min(times) if warm or least else median(times) for name, times in seconds.items()}, results
 
 
-def run(command: Sequence[str], text: str = "", limit: float | None = None) -> str:
-    """Run a command in the project's directory with `text` on standard input and this checkout's hardsim; return its
-    output. After `limit` seconds it is killed.
-    Raises FailedError if its exit code is not 0, or it takes too long."""
+def environment(code: Path = ROOT) -> dict[str, str]:
+    """Return the variables of commands that run the hardsim of a checkout, whatever directory they run in."""
     # Compiled modules may be written even where the shell forbids it: else every command would compile what it imports.
     known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    env = {**known, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
+    paths = os.pathsep.join([str(code), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # Without PYTHONSAFEPATH the hardsim of the directory where a command runs would come first.
+    return {**known, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+def run(
+    command: Sequence[str],
+    text: str = "",
+    limit: float | None = None,
+    place: Path = ROOT,
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """Run a command in the directory `place` with `text` on standard input and, unless `variables` are given, this
+    checkout's hardsim; return its output. After `limit` seconds it is killed.
+    Raises FailedError if its exit code is not 0, or it takes too long."""
+    env = environment() if variables is None else variables
     try:
         done = subprocess.run(
-            command, input=text, timeout=limit, capture_output=True, encoding="utf-8", cwd=ROOT, env=env, check=False
+            command, input=text, timeout=limit, capture_output=True, encoding="utf-8", cwd=place, env=env, check=False
         )
     except subprocess.TimeoutExpired:
         raise FailedError(f"not done after {limit:g} seconds") from None

@@ -204,6 +204,7 @@ def test_the_tables_show_targets_and_what_was_reached() -> None:
         Figure("g", "long", "case", 131070.4, "words/s", ("≥", 1e6)),
         Figure("g", "free", "case", 1.0, "x"),
         *(Figure("h", what, "case", None, "x", ("≤", 2)) for what in ("one", "two")),
+        *(Figure("before", "now / then", case, 0.5, "x", ("≤", 0.6)) for case in ("check", "bound")),
     ]
     rows = cells(command.render(Results("Run of today", figures)))
     assert rows[0] == ["group", "what", "case", "found", "target", "note"]
@@ -212,9 +213,11 @@ def test_the_tables_show_targets_and_what_was_reached() -> None:
         ["g", "long", "case", "131,070 words/s", "≥ 1,000,000 words/s (missed)", ""],
     ]
     assert cells(command.summary(Results("Run of today", figures)))[2:] == [
-        ["kept", "g: 3 figures", "1 x to 3.5 x", "≤ 3 x (1 missed)"],
+        ["kept", "g: 3 figures", "1 to 3.5 x", "≤ 3 x (1 missed)"],
         ["long", "case", "131,070 words/s", "≥ 1,000,000 words/s (1 missed)"],
         ["h", "h: 2 figures", "–", "≤ 2 x (2 missed)"],
+        ["now / then", "check", "0.5 x", "≤ 0.6 x"],
+        ["now / then", "bound", "0.5 x", "≤ 0.6 x"],
     ]
 
 
