@@ -39,7 +39,7 @@ GROUPS = (
 )
 ON_DEMAND = ("before", "long")
 """Groups that run only with `--all` or `--only`."""
-ONE_BY_ONE = ("before",)
+ONE_BY_ONE = ("before", "growth")
 """Groups whose figures each have a row of the page."""
 
 

@@ -129,14 +129,36 @@ def apart(rounds: int) -> tuple[Mapping[str, float], str]:
     return {AT_ONCE: seconds[TWO], IN_TURN: 2 * seconds[ONE]}, ""
 
 
-def growth(what: str, shortest: int, longest: int, limit: float) -> tuple[Mapping[str, float], str]:
-    """Measure how the processor time of a check in one process grows with its greatest length: the exponent between two
-    lengths, without the time of a check that has nearly no words."""
-    commands = {n: (*HARDSIM, "check", FLIPFLOP, "--max-n", str(n), "--workers", "1") for n in (1, shortest, longest)}
-    runs = {str(n): partial(run, command, limit=limit) for n, command in commands.items()}
-    seconds = turns(runs, [1] * len(runs), lambda: getrusage(RUSAGE_CHILDREN).ru_utime)[0]
-    start, less, more = (seconds[str(n)] for n in commands)
-    return {what: log((more - start) / (less - start)) / log(longest / shortest)}, ""
+def growth(what: str, small: int, large: int, options: Callable[[int], Sequence[str]]) -> tuple[dict[str, float], str]:
+    """Measure how the processor time of a check in one process grows with one of its inputs, whose options are given:
+    the exponent between two sizes, without the time of a check that has nearly no words, which is of start-up.
+    Raises FailedError if a check takes no longer than that one."""
+    inputs = {"start": (SINCE, "--max-n", "1"), "small": options(small), "large": options(large)}
+    runs = {name: partial(run, (*HARDSIM, "check", *given, "--workers", "1")) for name, given in inputs.items()}
+    seconds = turns(runs, [2] * len(runs), lambda: getrusage(RUSAGE_CHILDREN).ru_utime, least=True)[0]
+    less, more = (seconds[name] - seconds["start"] for name in ("small", "large"))
+    if min(less, more) <= 0:
+        raise FailedError("no longer than start-up")
+    return {what: log(more / less) / log(large / small)}, ""
+
+
+def operators(count: int) -> Sequence[str]:
+    """Return options of a check whose formula nests so many operators that look back, in turns `S` and `Y`."""
+    formula = "a"
+    for number in range(count):
+        formula = f"({'abc'[number % 3]} S {formula})" if number % 2 else f"(Y {formula} | b)"
+    return ("-e", formula, "--alphabet", "a b c", "--max-n", "64")
+
+
+def symbols(count: int) -> Sequence[str]:
+    """Return options of a check over so many symbols, of which the formula names three."""
+    return ("-e", "s0 S (s1 | Y s2)", "--alphabet", " ".join(f"s{k}" for k in range(count)), "--max-n", "64")
+
+
+def propositions(count: int) -> Sequence[str]:
+    """Return options of a check whose formula names so many propositions, each with the next one."""
+    formula = " & ".join(f"(p{k} S p{(k + 1) % count})" for k in range(count))
+    return ("-e", formula, "--props", " ".join(f"p{k}" for k in range(count)), "--max-n", "64")
 
 
 def evaluated(what: str) -> tuple[Mapping[str, float], str]:
@@ -210,7 +232,15 @@ SHIPPED: tuple[Sequence[str], ...] = (
 )
 """Commands whose memory is measured."""
 AT_ONCE, IN_TURN = "two checks at once", "two checks in turn"
-GROWTH = "exponent of the growth of a check"
+GROWTH = "growth exponent"
+GROWING: tuple[tuple[str, int, int, Callable[[int], Sequence[str]]], ...] = (
+    ("length", 64, 512, lambda n: (FLIPFLOP, "--max-n", str(n))),
+    ("words a length", 400, 1600, lambda count: (FLIPFLOP, "--max-n", "64", "--samples", str(count))),
+    ("operators", 8, 32, operators),
+    ("symbols", 16, 256, symbols),
+    ("propositions", 4, 16, propositions),
+)
+"""Inputs that grow, their small and large sizes, and the options of a check of one size."""
 
 
 def _every(file: str, max_n: int, target: Target | None) -> Case:
@@ -268,7 +298,15 @@ CASES = (
         )
         for command in SHIPPED
     ),
-    Case("growth", f"{FLIPFLOP}, n = 64 to 512", [(GROWTH, "", ("≤", 1.3))], partial(growth, GROWTH, 64, 512, 600)),
+    *(
+        Case(
+            "growth",
+            f"{what}, {small:,}–{large:,}",
+            [(GROWTH, "", ("≤", 1.3))],
+            partial(growth, GROWTH, small, large, options),
+        )
+        for what, small, large, options in GROWING
+    ),
     *(_every(*one) for one in EVERY),
     *map(_long, (1024, 2048)),
 )

@@ -181,6 +181,26 @@ def test_a_proof_that_fails_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
         prover.span(1, 2)
 
 
+@pytest.mark.parametrize(("of_large", "exponent"), [(5.0, 1.0), (17.0, 2.0), (2.0, 0.0), (1.0, None)])
+def test_growth_of_a_check(of_large: float, exponent: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"start": 1.0, "small": 2.0, "large": of_large}
+    monkeypatch.setattr(commands, "turns", lambda runs, *_, **__: ({name: seconds[name] for name in runs}, {}))
+    if exponent is None:
+        with pytest.raises(FailedError, match="no longer than start-up"):
+            commands.growth("slope", 16, 64, commands.symbols)
+    else:
+        found, _ = commands.growth("slope", 16, 64, commands.symbols)
+        assert found == {"slope": pytest.approx(exponent)}
+
+
+def test_inputs_of_a_check_grow() -> None:
+    formula = commands.operators(8)[1]
+    assert (formula.count("S"), formula.count("Y")) == (4, 4)
+    assert len(commands.symbols(16)[3].split()) == 16
+    assert {*commands.propositions(4)[3].split()} == {"p0", "p1", "p2", "p3"}
+    assert commands.propositions(4)[1].count("S") == 4
+
+
 def test_growth_is_the_slope() -> None:
     assert prover.growth({n: 3e-6 * n**2 for n in (256, 512, 1024)}) == pytest.approx(2)
     assert prover.growth({n: 3e-9 * n**3 for n in (256, 512, 1024)}) == pytest.approx(3)
