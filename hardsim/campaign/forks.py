@@ -133,8 +133,11 @@ class ForkPool:
         for one in self._processes:
             one.kill()
         # One may have been killed while it wrote a result. The pool's thread waits for the rest, until no process can
-        # write to the pipe any more: this process must close its own end.
-        self._pool._result_queue._writer.close()  # type: ignore[attr-defined]  # a part of the library without types
+        # write to the pipe any more: this process must close its own end. Likewise a thread that writes a call waits
+        # until some process reads it, or none can.
+        pool: Any = self._pool  # the library has no types for these parts
+        for end in (pool._result_queue._writer, pool._call_queue._reader):
+            end.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -8,7 +8,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache, partial
+from functools import cache
 from itertools import accumulate
 from math import log, sqrt
 from operator import itemgetter
@@ -39,9 +39,9 @@ FINE = 64
 """A point of the progress is kept after each such part of the time."""
 MOST_LEFT = 50
 """The whole cost must be at most so many times that of what is done: costs are a model."""
-AGREEING = 4.0
-"""Two estimates of the whole time must differ by no more than this factor: then their mean is within a factor of 2 of
-both."""
+AGREEING = 1.7
+"""Two estimates of the whole time must differ by no more than this factor. Then their mean gives the time left within a
+factor of 2 where words take a constant and a power of their length from 1/2 to 5/2."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
 KEPT_LENGTHS = (
     "Ctrl-C stops it and keeps the lengths that are done; --max-n, --exhaustive and --samples make it shorter."
@@ -94,42 +94,57 @@ def cost_of(subject: Target, options: CheckOptions) -> Cost:
 class Pace:
     """An estimate of the time that a task takes, from its progress so far.
 
-    Let C be the cost of what is done, up to a factor, and t its time. Costs are a model: the time of short words has a
-    constant part, and only that of long ones grows as their cost does. So there are two estimates of the time of the
-    whole cost D: t D/C, and t (D/C)^s where t grew as C^s since half of the time. The truth is usually between them.
+    Costs are a model: the time of a word has a constant part and one that grows as its cost, or less. So there are two
+    estimates of the time of the whole, with C the cost of what is done and D the whole cost. One has a time for each
+    part and one for each unit of cost, neither below 0, which give the time up to now and half of it. The other is t
+    (D/C)^s, where t grew as C^s since half of the time. If the truth is a power of the cost, the second is exact and
+    the first too long; if it is such a sum, the first is exact and the second too short.
     """
 
     def __init__(self) -> None:
-        self._points: list[tuple[float, float]] = []
+        self._points: list[tuple[float, float, float]] = []
 
-    def note(self, now: float, cost: Callable[[], float]) -> None:
-        """Note the cost of what is done now, which is asked for only if a point is kept."""
+    def note(self, now: float, done: int, cost: Cost) -> None:
+        """Note how many parts are done now, and their cost, which is asked for only if a point is kept."""
         points = self._points
         if not points or now - points[-1][0] >= (now - points[0][0]) / FINE:
-            points.append((now, cost()))
+            points.append((now, done, cost(done)))
 
     def spent(self, now: float) -> float:
         """Return the seconds since the first note."""
         return now - self._points[0][0]
 
-    def left(self, now: float, cost: float, whole: float) -> float | None:
+    def left(self, now: float, done: int, total: int, cost: Cost) -> float | None:
         """Return the seconds from now to the end; None if they are not known within a factor of about 2."""
         if len(self._points) < 3:  # too few to know how the time grows
             return None
-        (began, first), (time, done) = self._points[0], (now - self._points[0][0], cost - self._points[0][1])
-        half = bisect_right(self._points, began + time / 2, key=itemgetter(0))
-        (before, less), (after, more) = self._points[half - 1], self._points[min(half, len(self._points) - 1)]
-        share = (began + time / 2 - before) / (after - before) if after > before else 0.0
-        middle = less + share * (more - less) - first
-        if not 0 < middle < done:
+        began, first, least = self._points[0]
+        time, parts, spent = now - began, done - first, cost(done) - least
+        all_parts, whole = total - first, cost(total) - least
+        half, middle = self._half(time)
+        if not 0 < middle < spent or whole > MOST_LEFT * spent:
             return None
-        if (whole - first) > MOST_LEFT * done:
+        grown = float(time * (whole / spent) ** (log(2) / log(spent / middle)))
+        # time = part * parts + unit * cost, now and when half of it had passed
+        across = parts * middle - half * spent
+        part, unit = ((middle - spent / 2) / across, (parts / 2 - half) / across) if across else (0.0, 1 / spent)
+        if part < 0:
+            part, unit = 0.0, 1 / spent
+        elif unit < 0:
+            part, unit = 1 / parts, 0.0
+        summed = time * (part * all_parts + unit * whole)
+        if not 1 / AGREEING <= summed / grown <= AGREEING:
             return None
-        ratio, power = (whole - first) / done, log(2) / log(done / middle)
-        plain, grown = time * ratio, time * ratio**power
-        if not 1 / AGREEING <= plain / grown <= AGREEING:
-            return None
-        return sqrt(plain * grown) - time
+        return sqrt(summed * grown) - time
+
+    def _half(self, time: float) -> tuple[float, float]:
+        """Return how many parts had been done when half of a time had passed, and their cost, since the first note."""
+        began, first, least = self._points[0]
+        place = bisect_right(self._points, began + time / 2, key=itemgetter(0))
+        before, after = self._points[place - 1], self._points[min(place, len(self._points) - 1)]
+        share = (began + time / 2 - before[0]) / (after[0] - before[0]) if after[0] > before[0] else 0.0
+        parts, cost = (before[at] + share * (after[at] - before[at]) for at in (1, 2))
+        return parts - first, cost - least
 
 
 class Bar:
@@ -167,12 +182,12 @@ class Bar:
     def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
         """Show `done` of `total` parts; call this after every part."""
         now = time.monotonic()
-        self._pace.note(now, partial(self._cost, done))
+        self._pace.note(now, done, self._cost)
         # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        left = None if self._announced else self._pace.left(now, self._cost(done), self._cost(total))
+        left = None if self._announced else self._pace.left(now, done, total, self._cost)
         if left is None and not (self._announced or self._sized) and self._surely_long(now, done, total):
             self._sized = True
             note(f"{self._name}: {count(total - done)} more {self._unit}; how long is not known yet. {advice}")

@@ -32,7 +32,7 @@ from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.vocabulary import joined_names
 from hardsim.lang.words import shown_word
 from hardsim.lazy_dataclass import dataclass
-from hardsim.options.table import ALL, JSON, OPTIONS, TEXT, Request
+from hardsim.options.table import ALL, JSON, TEXT, Request
 from hardsim.report.notices import Failure, InputRead, Note, NotRun
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
@@ -712,9 +712,9 @@ class Session:
 
     def _missed(self) -> list[NotRun]:
         """Return the inputs and regimes that were not run, if the run ended early, and print their number."""
-        if not self.over or self.joint or self.command not in OPTIONS["fail_fast"].commands:
+        if not self.over or self.joint:
             return []
-        known = {self.reference, *(one.input for one in self.outcomes), *(one.input for one in self.missed)}
+        known = {self.reference, *(one.input for one in (*self.outcomes, *self.missed, *self.results))}
         names = [name for name in dict.fromkeys(self.names) if name not in known]
         if self.stopped:
             parts = [f"{plural(len(self.missed), 'regime')} of {self.missed[0].input}"] if self.missed else []

@@ -129,6 +129,24 @@ for _ in range(3):
 print(json.dumps(first))
 """
 
+LARGE_CALLS = """
+import faulthandler, json, time
+from hardsim.campaign.forks import ForkPool
+
+def asleep(data):
+    time.sleep(600)
+
+faulthandler.dump_traceback_later(60, exit=True)
+pool = ForkPool(2, int)
+for _ in range(8):
+    pool.start(asleep, b"x" * 400_000)
+time.sleep(0.5)
+if {dies}:
+    pool._pool._executor_manager_thread.terminate_broken = lambda cause: None
+pool.close()
+print(json.dumps("closed"))
+"""
+
 
 def told(script: str, *arguments: str) -> Any:
     """Return what a script prints, in a process with one thread."""
@@ -195,6 +213,14 @@ def test_short_calls_share_tasks_with_the_same_results_and_errors() -> None:
     assert found["False -1"][1:] == [900, 1]
     assert found["True -1"][1] < 450
     assert 1 < found["True -1"][2] <= forks.TOGETHER
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+@pytest.mark.parametrize("dies", [False, True])
+def test_calls_that_no_process_has_read_keep_nobody_waiting(dies: bool) -> None:
+    """The pipe has room for 64 KiB, so a thread is writing a call when the processes are killed. The pool's own thread
+    may have ended before."""
+    assert told(LARGE_CALLS.replace("{dies}", str(dies))) == "closed"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")

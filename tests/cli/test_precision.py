@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli, interrupt, written
+from tests.cli.conftest import SINCE, Cli, interrupt, written
 from tests.support.subjects import FORMULAS
 
 ARITHS = ["float32", "bfloat16", "float16", "float8_e4m3"]
@@ -180,6 +180,16 @@ def test_an_interrupt_keeps_the_formats_that_are_done(
     (result,) = json.loads(outcome.out)["results"]
     assert (result["partial"], [row["arith"] for row in result["rows"]]) == (True, ["float8_e4m3"])
     outcome.says("formats are missing")
+
+
+def test_an_interrupt_names_the_inputs_that_were_not_run(
+    hardsim: Cli, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [written(tmp_path / f"{name}.ltl", SINCE) for name in ("one", "two")]
+    interrupt(monkeypatch, "hardsim.precision.safe_lengths.safe_to", 2)
+    document = hardsim("precision", since, *others, "--max-n", "12", "--workers", "1", "--json", "-").exits(130).json
+    assert [one["input"] for one in document["not_run"]] == list(map(str, others))
+    assert document["counts"]["not_run"] == 2
 
 
 def test_a_long_run_is_spoken_of(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
