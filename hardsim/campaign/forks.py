@@ -133,12 +133,14 @@ class ForkPool:
         for one in self._processes:
             one.kill()
         # One may have been killed while it wrote a result. The pool's thread waits for the rest, until no process can
-        # write to the pipe any more: this process must close its own end. Likewise a thread that writes a call waits
-        # until some process reads it, or none can.
+        # write to the pipe any more: this process must close its own end.
         pool: Any = self._pool  # the library has no types for these parts
-        for end in (pool._result_queue._writer, pool._call_queue._reader):
-            end.close()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        calls = pool._call_queue
+        pool._result_queue._writer.close()
+        pool.shutdown(wait=True, cancel_futures=True)
+        # A thread that writes a call waits until some process reads it, or none can. The pool's thread closes this end,
+        # unless it died of a call that was cancelled.
+        calls._reader.close()
 
 
 def _together(seconds: float, spent: float) -> int:
