@@ -95,10 +95,11 @@ class Pace:
     """An estimate of the time that a task takes, from its progress so far.
 
     Costs are a model: the time of a word has a constant part and one that grows as its cost, or less. So there are two
-    estimates of the time of the whole, with C the cost of what is done and D the whole cost. One has a time for each
-    part and one for each unit of cost, neither below 0, which give the time up to now and half of it. The other is t
-    (D/C)^s, where t grew as C^s since half of the time. If the truth is a power of the cost, the second is exact and
-    the first too long; if it is such a sum, the first is exact and the second too short.
+    estimates of the time of the whole, where C is the cost of what was done in the time t, and D the whole cost. One is
+    a sum of so much time for each part and so much for each unit of cost, neither below 0, which is right now and was
+    when half of t had passed. The other is t (D/C)^s, where t grew as C^s since half of it. If the truth is a power of
+    the cost, the second is exact and the first too long; if it is such a sum, the first is exact and the second too
+    short.
     """
 
     def __init__(self) -> None:
