@@ -118,6 +118,10 @@ class Progress:
     mismatches: int
     undecided: int = 0
     before: int = 0
+    here: int = 0
+    """Number of words of the current length that are done in the present pass over the words."""
+    measuring: bool = False
+    """True in the first of two passes, which measures the words before the temperature is known."""
 
 
 Report = Callable[[Progress], None]
@@ -449,7 +453,7 @@ class _Campaign:
         """The largest number of words of each length."""
         # The words of a resumed run may exceed it by the prefixes of searches.
         self.total = max(sum(self.most.values()), self.done)
-        self.measured = 0
+        self.measured = self.here = self.latest = 0
         self.ended: WordError | None = None
         """The error about a whole length that ended the run early; None: it did not end so."""
 
@@ -483,6 +487,8 @@ class _Campaign:
 
         def report_progress(n: int, words: int) -> None:
             self.measured += words
+            self.here = words + (self.here if n == self.latest else 0)
+            self.latest = n
             self._advance(n)
 
         prepared, runs, _ = measure_all(
@@ -617,7 +623,10 @@ class _Campaign:
             total = max(self.total, self.done)
             # Measured words are counted when they are measured and when they are run, hence the half.
             done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
-            self.progress(Progress(n, min(done, total), total, self.wrong, self.undecided, self.before))
+            measuring = not self.subject.one_network and self.prepared is None
+            here = self.here if measuring else self.tallies[n].words
+            found = self.wrong, self.undecided, self.before
+            self.progress(Progress(n, min(done, total), total, *found, here, measuring))
 
     # ---- result ----
 

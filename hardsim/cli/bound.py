@@ -12,7 +12,7 @@ from hardsim.campaign.result import Verdict
 from hardsim.campaign.workers import Crews, LocalCrew, crews
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
-from hardsim.cli.estimate import bound_bars, cost_of
+from hardsim.cli.estimate import bound_bars
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
 from hardsim.examples import formulas_directory
@@ -107,7 +107,7 @@ def _report(current: Session, staff: Crews, tables: bool, ahead: Ahead, subject:
             alone = ahead.workers > 1  # the other processes have work
             default = partial(default_workers, target.subject, options)
             crew = LocalCrew(1) if alone else staff.crew((lambda: 1) if gap else default)
-            with bound_bars(name, cost_of(subject, options)) as shown:
+            with bound_bars(subject, options) as shown:
                 result = bound_report(target, options, expected, shown.update, crew, shown.trials)
 
         def full(screen: Screen) -> None:

@@ -14,7 +14,7 @@ from hardsim.campaign.result import CheckResult, Verdict
 from hardsim.campaign.workers import Crews, LocalCrew, crews, need
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
-from hardsim.cli.estimate import Bar, bar, cost_of, patient
+from hardsim.cli.estimate import Bar, patient, words_bar
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, check_source, session
 from hardsim.cli.streams import note
@@ -152,7 +152,7 @@ class Work:
                 alone = self.ahead.workers > 1  # the other processes have work
                 crew = LocalCrew(1) if alone else self.staff.crew(lambda: default_workers(subject, options))
                 options = replace(options, workers=crew.workers)
-                with bar(subject.name, cost=cost_of(subject, options)) as shown, _long_words(subject, options, shown):
+                with words_bar(subject, options) as shown, _long_words(subject, options, shown):
                     result = check_with_proof(subject, options, shown.update, crew, memory)
                 if not result.partial:
                     memory.finish(result)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import cached_property
 from itertools import accumulate
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from hardsim.campaign.check import CheckOptions, Progress, requested, searched
+from hardsim.campaign.check import CheckOptions, Progress, lengths_of, requested, searched
 from hardsim.cli import activity
 from hardsim.cli.streams import hushed, note
+from hardsim.lazy_dataclass import dataclass
 from hardsim.run.dense_pass import Watch
-from hardsim.run.enclosure import Floats
 from hardsim.targets.base import Target
 from hardsim.targets.result import Word, count
 from hardsim.visible import visible
@@ -37,17 +37,26 @@ UNKNOWN = 20.0
 """Seconds from the first part on, after which the size of a long task is stated, if the time left is not known."""
 FINE = 64
 """A point of the progress is kept after each such part of the time."""
-MOST_LEFT = 50
-"""The whole cost must be at most so many times that of what is done: costs are a model."""
-AGREEING = 1.7
-"""Two estimates of the whole time must differ by no more than this factor. Then their mean gives the time left within a
-factor of 2 where words take a constant and a power of their length from 1/2 to 5/2."""
+FARTHEST = 3
+"""A time is predicted for lengths up to so many times the present one: growth may begin beyond."""
+MOST_LEFT = 20
+"""A prediction is used only if the time left is less than so many times the time that it comes from."""
+SPREAD = 1.8
+"""The predictions of the time left must lie within such a factor. If the time left lies between them, their middle is
+within a factor of 1.34 of it, and noise may add another of 1.5."""
+DEGREE = 4
+"""The highest power of the length that may grow beside a constant part of the time."""
+MOST_GROWTH = 100.0
+"""Largest logarithm of the growth of a rate that is computed: more is too much for a prediction in any case."""
+SAMPLES = 32
+"""Number of places at which the time of the parts left is predicted."""
 KEPT = "Ctrl-C stops it and keeps what was found; --max-n, --exhaustive and --samples make it shorter."
 KEPT_LENGTHS = (
     "Ctrl-C stops it and keeps the lengths that are done; --max-n, --exhaustive and --samples make it shorter."
 )
 
 Cost = Callable[[int], float]
+Length = Callable[[float], float]
 
 
 @contextmanager
@@ -73,91 +82,147 @@ def duration(seconds: float) -> str:
     return f"{round(seconds)} seconds"
 
 
-def cost_of(subject: Target, options: CheckOptions) -> Cost:
-    """Return the cost of the first words of a check, up to a factor: a word costs the square of its positions. Words
-    that are searched cost the same, as their longest length comes first."""
+class WordsInOrder:
+    """The words of a check by length, in their order. A word's place is the number of words before it, and its length
+    rises evenly between the first and the last word of a length, from n to n + 1.
 
-    import numpy as np
+    Words that are searched come with the longest length first, so that their place says nothing about their length.
+    Then the number of words done is used instead (`ordered` is False)."""
 
-    @cache
-    def sums() -> tuple[Floats, Floats]:
-        words = [requested(subject, options, n) for n in range(1, options.max_n + 1)]
-        costs = [float(some) * subject.positions(n) ** 2 for n, some in enumerate(words, start=1)]
-        return np.array([0, *accumulate(words)], dtype=np.float64), np.array([0.0, *accumulate(costs)])
+    def __init__(self, subject: Target, options: CheckOptions, lengths: Sequence[int] | None = None) -> None:
+        self._subject, self._options, self._given = subject, options, lengths
 
-    def cost(done: int) -> float:
-        return done if searched(subject, options) else float(np.interp(done, *sums()))
+    @cached_property
+    def ordered(self) -> bool:
+        """False if some lengths are searched."""
+        return not searched(self._subject, self._options)
 
-    return cost
+    @cached_property
+    def _lengths(self) -> Sequence[int]:
+        return lengths_of(self._subject, self._options) if self._given is None else self._given
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """The place after the last word of each length."""
+        return list(accumulate(requested(self._subject, self._options, n) for n in self._lengths))
+
+    def place(self, n: int, here: int) -> float:
+        """Return the place after the first `here` words of length n."""
+        at = min(bisect_left(self._lengths, n), len(self.ends) - 1)
+        return min((self.ends[at - 1] if at else 0) + here, self.ends[at])
+
+    def length(self, place: float) -> float:
+        """Return the length at a place."""
+        at = min(bisect_right(self.ends, place), len(self.ends) - 1)
+        words = self.ends[at] - (self.ends[at - 1] if at else 0)
+        return self._lengths[at] + 1 - (self.ends[at] - place) / max(1, words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A stretch of the time so far: the seconds of a unit of the place there, and the length in its middle."""
+
+    rate: float
+    length: float
 
 
 class Pace:
-    """An estimate of the time that a task takes, from its progress so far.
+    """An estimate of the time that a task takes, from the growth of the time of its parts so far.
 
-    Costs are a model: the time of a word has a constant part and one that grows as its cost, or less. So there are two
-    estimates of the time of the whole, where C is the cost of what was done in the time t, and D the whole cost. One is
-    a sum of so much time for each part and so much for each unit of cost, neither below 0, which is right now and was
-    when half of t had passed. The other is t (D/C)^s, where t grew as C^s since half of it. If the truth is a power of
-    the cost, the second is exact and the first too long; if it is such a sum, the first is exact and the second too
-    short.
+    The parts come in the order of their `length`, a function of the place in the task. The last three binary stretches
+    of the time (from 1/8 to 1/4 of it, from there to 1/2, and the rest) each have a rate: seconds for a unit of the
+    place. Two neighbours give the growth of the rate with the length. Each of both growths goes on as a power of the
+    length, as an exponential, or as a power of DEGREE beside a constant part; it starts from the rate of the last half,
+    or of the last sixteenth, which shows a step. That makes 12 predictions of the time left. A time that grows as one
+    of these functions lies between them. If they are far apart (SPREAD), nothing is known: growth changes, there was a
+    step, or too much is left. A later step cannot be foreseen.
     """
 
-    def __init__(self) -> None:
-        self._points: list[tuple[float, float, float]] = []
+    def __init__(self, length: Length = float) -> None:
+        self._length = length
+        self._points: list[tuple[float, float]] = []
 
-    def note(self, now: float, done: int, cost: Cost) -> None:
-        """Note how many parts are done now, and their cost, which is asked for only if a point is kept."""
+    def note(self, now: float, place: float) -> None:
+        """Note the place that is reached now. A place before the last one begins the task anew."""
         points = self._points
+        if points and place < points[-1][1]:
+            points.clear()
         if not points or now - points[-1][0] >= (now - points[0][0]) / FINE:
-            points.append((now, done, cost(done)))
+            points.append((now, place))
 
     def spent(self, now: float) -> float:
         """Return the seconds since the first note."""
         return now - self._points[0][0]
 
-    def left(self, now: float, done: int, total: int, cost: Cost) -> float | None:
-        """Return the seconds from now to the end; None if they are not known within a factor of about 2."""
-        if len(self._points) < 3:  # too few to know how the time grows
-            return None
-        began, first, least = self._points[0]
-        time, parts, spent = now - began, done - first, cost(done) - least
-        all_parts, whole = total - first, cost(total) - least
-        half, middle = self._half(time)
-        if not 0 < middle < spent or whole > MOST_LEFT * spent:
-            return None
-        grown = float(time * (whole / spent) ** (log(2) / log(spent / middle)))
-        # time = part * parts + unit * cost, now and when half of it had passed
-        across = parts * middle - half * spent
-        part, unit = ((middle - spent / 2) / across, (parts / 2 - half) / across) if across else (0.0, 1 / spent)
-        if part < 0:
-            part, unit = 0.0, 1 / spent
-        elif unit < 0:
-            part, unit = 1 / parts, 0.0
-        summed = time * (part * all_parts + unit * whole)
-        if not 1 / AGREEING <= summed / grown <= AGREEING:
-            return None
-        return sqrt(summed * grown) - time
+    def at_this_rate(self, now: float, place: float, whole: float) -> float:
+        """Return the seconds from now to the end if each part takes as long as those of the last half of the time."""
+        done = place - self._place(now, place, 1 / 2)
+        return self.spent(now) / 2 * (whole - place) / done if done > 0 else inf
 
-    def _half(self, time: float) -> tuple[float, float]:
-        """Return how many parts had been done when half of a time had passed, and their cost, since the first note."""
-        began, first, least = self._points[0]
-        place = bisect_right(self._points, began + time / 2, key=itemgetter(0))
-        before, after = self._points[place - 1], self._points[min(place, len(self._points) - 1)]
-        share = (began + time / 2 - before[0]) / (after[0] - before[0]) if after[0] > before[0] else 0.0
-        parts, cost = (before[at] + share * (after[at] - before[at]) for at in (1, 2))
-        return parts - first, cost - least
+    def left(self, now: float, place: float, whole: float) -> float | None:
+        """Return the seconds from now to the end; None if they are not known within a factor of about 2."""
+        if self._length(whole) > FARTHEST * self._length(place) or not self._resolved(now):
+            return None
+        places = [self._place(now, place, share) for share in (1 / 8, 1 / 4, 1 / 2, 15 / 16, 1)]
+        eighth, quarter, half, last, _ = places
+        if not eighth < quarter < half < last < place:
+            return None
+        time = self.spent(now)
+        first, second = self._stretch(time / 8, eighth, quarter), self._stretch(time / 4, quarter, half)
+        third, end = self._stretch(time / 2, half, place), self._stretch(time / 16, last, place)
+        step = (whole - place) / SAMPLES
+        rest = [self._length(place + (at + 0.5) * step) for at in range(SAMPLES)]
+        found = [
+            step * sum(rates)
+            for one, other in ((first, second), (second, third))
+            for start in (third, end)
+            for rates in predicted(one, other, start, rest)
+        ]
+        least, most = min(found), max(found)
+        return None if most > SPREAD * least or least > MOST_LEFT * time else sqrt(least * most)
+
+    def _stretch(self, seconds: float, begin: float, end: float) -> _Stretch:
+        return _Stretch(seconds / (end - begin), (self._length(begin) + self._length(end)) / 2)
+
+    def _resolved(self, now: float) -> bool:
+        """Return True if points of the progress lie within each of the binary stretches of the time."""
+        began, time = self._points[0][0], self.spent(now)
+        upto = [bisect_right(self._points, began + time * share, key=itemgetter(0)) for share in (1 / 8, 1 / 4, 1 / 2)]
+        return upto[0] < upto[1] < upto[2] < len(self._points) - 1
+
+    def _place(self, now: float, place: float, share: float) -> float:
+        """Return the place that was reached when a share of the time until now had passed."""
+        points = [*self._points, (now, place)]
+        when = points[0][0] + share * self.spent(now)
+        at = min(bisect_right(points, when, key=itemgetter(0)), len(points) - 1)
+        (began, before), (ended, after) = points[at - 1], points[at]
+        return before + (after - before) * ((when - began) / (ended - began) if ended > began else 1.0)
+
+
+def predicted(one: _Stretch, other: _Stretch, start: _Stretch, lengths: Sequence[float]) -> Iterator[list[float]]:
+    """Yield the rates at later lengths, from the rate at the `start`, if it grows on as from `one` stretch to the
+    `other`: as a power of the length, an exponential, and a power of DEGREE beside a constant part."""
+    growth = log(other.rate / one.rate)
+    power, unit = growth / log(other.length / one.length), growth / (other.length - one.length)
+    yield [start.rate * exp(min(MOST_GROWTH, power * log(length / start.length))) for length in lengths]
+    yield [start.rate * exp(min(MOST_GROWTH, unit * (length - start.length))) for length in lengths]
+    share = max(0.0, power) / DEGREE
+    yield [start.rate * (1 + share * ((length / start.length) ** DEGREE - 1)) for length in lengths]
 
 
 class Bar:
     """The progress of a task. When the time left is known and long it prints it once, and on a terminal it shows a bar
-    with the rate over half a minute. `cost` is the cost of the first parts, up to a factor."""
+    with the rate over half a minute. The time grows with the cost of the first parts, or with the length of `words`."""
 
-    def __init__(self, name: str, unit: str, title: str = "", cost: Cost = float) -> None:
+    def __init__(
+        self, name: str, unit: str, title: str = "", cost: Cost = float, words: WordsInOrder | None = None
+    ) -> None:
         self._name, self._unit, self._title, self._cost = name, unit, title or name, cost
+        self._words = words if words is not None and words.ordered else None
         self._started = self._shown = time.monotonic()
         self.silent = hushed() or not sys.stderr.isatty()
         """True if there is no terminal to show a bar on."""
-        self._pace = Pace()
+        self._pace = Pace() if self._words is None else Pace(self._words.length)
         """The progress from the first part on: tables and processes are made before."""
         self._announced = self._sized = False
         self._progress: RichProgress | None = None
@@ -168,33 +233,31 @@ class Bar:
         found = "no mismatch so far" if not state.mismatches else f"{count(state.mismatches)} mismatches"
         undecided = f", {count(state.undecided)} undecided" if state.undecided else ""
         self._title = f"length {state.n}, {found}{undecided}"
-        self.show(state.done, state.total, KEPT)
+        if self._words is None:
+            self._show(state.done, state.total, KEPT, state.done, state.total, state.measuring)
+        else:
+            place, whole = self._words.place(state.n, state.here), self._words.ends[-1]
+            self._show(state.done, state.total, KEPT, place, whole, state.measuring)
 
     def at_length(self, n: int, done: int, total: int) -> None:
         """Show the state of a length; call this after every part of it."""
         self._title = f"length {n}"
         self.show(done, total)
 
-    def _surely_long(self, now: float, done: int, total: int) -> bool:
-        """Return True if much is left, at the pace so far, of a task whose parts have run for UNKNOWN seconds."""
-        spent, cost = self._pace.spent(now), self._cost(done)
-        return spent > UNKNOWN and spent * (self._cost(total) - cost) > LONG * cost
-
     def show(self, done: int, total: int, advice: str = "Ctrl-C ends it.") -> None:
         """Show `done` of `total` parts; call this after every part."""
+        self._show(done, total, advice, self._cost(done), self._cost(total))
+
+    def _show(self, done: int, total: int, advice: str, place: float, whole: float, again: bool = False) -> None:
+        """Show `done` of `total` parts. The present pass over the parts is at a `place` of the `whole`, and there is
+        another if `again` is set, of which nothing is known."""
         now = time.monotonic()
-        self._pace.note(now, done, self._cost)
+        self._pace.note(now, place)
         # No flicker: quick tasks show no bar, and updates are rare.
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        left = None if self._announced else self._pace.left(now, done, total, self._cost)
-        if left is None and not (self._announced or self._sized) and self._surely_long(now, done, total):
-            self._sized = True
-            note(f"{self._name}: {count(total - done)} more {self._unit}; how long is not known yet. {advice}")
-        if left is not None and left > LONG:
-            self._announced = True
-            note(f"{self._name}: {count(total - done)} more {self._unit}: about {duration(left)}. {advice}")
+        self._announce(f"{count(total - done)} more {self._unit}", advice, now, place, whole, again)
         if self.silent:
             return
         if self._progress is None:
@@ -211,6 +274,18 @@ class Bar:
         self._progress.update(task.id, completed=done, total=total, description=visible(self._title))
         if task.speed is not None:
             task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
+
+    def _announce(self, size: str, advice: str, now: float, place: float, whole: float, again: bool) -> None:
+        """Print the time left once, if it is known and long, or before that, that it is long."""
+        if self._announced:
+            return
+        left, spent = None if again else self._pace.left(now, place, whole), self._pace.spent(now)
+        if left is not None and left > LONG:
+            self._announced = True
+            note(f"{self._name}: {size}: about {duration(left)}. {advice}")
+        elif left is None and not self._sized and spent > UNKNOWN and self._pace.at_this_rate(now, place, whole) > LONG:
+            self._sized = True
+            note(f"{self._name}: {size}; how long is not known yet. {advice}")
 
     def expect(self, seconds: float, advice: str = "Ctrl-C ends it.") -> None:
         """Announce the seconds that the task will take, if these are many and nothing was announced before."""
@@ -251,9 +326,11 @@ class BoundBars:
         self.temperatures.close()
 
 
-def bound_bars(name: str, cost: Cost) -> closing[BoundBars]:
-    """Return the progress of a bound report as a context; `cost` is that of its words."""
-    return closing(BoundBars(Bar(name, "words", cost=cost), Bar(name, "temperatures", f"{name}: temperatures")))
+def bound_bars(subject: Target, options: CheckOptions) -> closing[BoundBars]:
+    """Return the progress of a bound report as a context."""
+    words = WordsInOrder(subject, options, range(1, options.max_n + 1))
+    temperatures = Bar(subject.name, "temperatures", f"{subject.name}: temperatures")
+    return closing(BoundBars(Bar(subject.name, "words", words=words), temperatures))
 
 
 class LayerSteps:
@@ -305,3 +382,8 @@ def layers_bar(subject: Target, words: Sequence[Word], what: str) -> Iterator[Wa
 def bar(name: str, unit: str = "words", title: str = "", cost: Cost = float) -> closing[Bar]:
     """Return the progress of one task as a context, which removes its bar when the task ends or is interrupted."""
     return closing(Bar(name, unit, title, cost))
+
+
+def words_bar(subject: Target, options: CheckOptions) -> closing[Bar]:
+    """Return the progress of a check of words as a context, as `bar` does."""
+    return closing(Bar(subject.name, "words", words=WordsInOrder(subject, options)))

@@ -99,7 +99,7 @@ def _show(current: Session, given: Input, options: ModelOptions, ahead: Ahead) -
     if known is None:
         with interruptible():  # nothing is lost yet
             made, max_n = _export(request, given, options)
-        with bar(given.name, "lengths", cost=_cost) as shown, patient(SLOW) if shown.silent else nullcontext():
+        with bar(given.name, "lengths") as shown, patient(SLOW) if shown.silent else nullcontext():
             result = _examined(request, given.name, made, max_n, lambda arith, n, total: shown.at_length(n, n, total))
         alphabet: Sequence[str] = made.alphabet
     else:
@@ -109,11 +109,6 @@ def _show(current: Session, given: Input, options: ModelOptions, ahead: Ahead) -
     left = f"the report on {given.name} is partial: formats are missing"
     wrong = request.dtype is not None and any(row.fails_at is not None for row in result.rows)
     current.conclude(not wrong, request.dtype is not None and not _safe(result), left * result.partial)
-
-
-def _cost(n: int) -> float:
-    """Return the cost of the lengths up to n, up to a factor: one of 1,000 takes twice as long as a short one."""
-    return n + n**2 / 2000
 
 
 def _safe(result: PrecisionResult) -> bool:

@@ -14,7 +14,7 @@ from hardsim.campaign.workers import crews
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import result_text
-from hardsim.cli.estimate import LONG, bar, cost_of, patient
+from hardsim.cli.estimate import LONG, bar, patient, words_bar
 from hardsim.cli.pin import pin, require_pinnable, require_placed
 from hardsim.cli.session import ResultText, Session, session
 from hardsim.cli.streams import note
@@ -173,7 +173,7 @@ class _Work:
         current = self.current
         options = check_options_of(current.request, subject)
         current.remark(subject.name, None, f"no proof: {reason}; so its words are tried")
-        with bar(subject.name, cost=cost_of(subject, options)) as shown:
+        with words_bar(subject, options) as shown:
             result = check_subject(subject, options, shown.update)
         left = f"the result of {result.input} is partial: it covers the words tried so far" if result.partial else ""
         current.conclude(result.agreed, True, left, result_text(result, subject.alphabet, self.tables))

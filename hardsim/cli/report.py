@@ -26,7 +26,7 @@ from hardsim.cli import exit_codes, streams
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import Work, checked
-from hardsim.cli.estimate import bar, bound_bars, cost_of
+from hardsim.cli.estimate import bar, bound_bars
 from hardsim.cli.folders import draft_of, free_directory, refusing_at
 from hardsim.cli.session import Names, Session, check_source, session
 from hardsim.cli.streams import note, say
@@ -215,7 +215,7 @@ class _Parts:
         longest, every = min(request.max_n, SHORTEST), min(request.exhaustive, FEWEST)
         options = CheckOptions(longest, every, request.samples, request.seed, engine=request.engine)
         crew = self.staff.crew(lambda: default_workers(target.subject, options))
-        with uninterrupted(), bound_bars(subject.name, cost_of(subject, options)) as shown:
+        with uninterrupted(), bound_bars(subject, options) as shown:
             found = bound_report(target, options, BoundOptions(), shown.update, crew, shown.trials)
             self.current.conclude(found.agreed, False, f"the report on {subject.name} is partial" * found.partial)
         return found

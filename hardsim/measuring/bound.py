@@ -768,7 +768,7 @@ class _Report:
         self.expected, self.progress, self.crew = expected, progress, crew
         self.findings: list[LengthFindings] = []
         self.prepared: Preparation | None = None
-        self.done = self.total = 0
+        self.done = self.total = self.here = self.latest = 0
         self.general: GeneralRate | None = None
         searched = expected.search and not expected.gap
         self.trials = None if trials is None or not searched else _Trials(options.max_n, trials)
@@ -806,11 +806,14 @@ class _Report:
 
     def _report_progress(self, n: int, words: int) -> None:
         """Report progress: a word counts half when it is measured, and half when its length is done."""
-        self.done += words
+        measuring = self.prepared is None
+        # A length is done at once, while its words are measured in parts.
+        self.here = words + (self.here if measuring and n == self.latest else 0)
+        self.done, self.latest = self.done + words, n
         if self.progress is not None:
             wrong = sum(found.violation is not None or found.refuted is not None for found in self.findings)
             undecided = sum(bool(found.unsettled) for found in self.findings)
-            self.progress(Progress(n, self.done // 2, self.total, wrong, undecided))
+            self.progress(Progress(n, self.done // 2, self.total, wrong, undecided, 0, self.here, measuring))
 
     def result(self, partial: bool) -> BoundResult:
         target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.findings)

@@ -3,16 +3,22 @@
 import io
 import re
 import time
+from bisect import bisect_right
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
+from math import exp
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.progress import TimeRemainingColumn
 
 from hardsim.campaign.check import requested
 from hardsim.cli.drawn_bar import STALE, drawn_bar
-from hardsim.cli.estimate import Bar, Pace, bar, cost_of, duration
+from hardsim.cli.estimate import Bar, Pace, WordsInOrder, bar, duration, words_bar
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
 from tests.cli.conftest import Cli
@@ -29,23 +35,24 @@ def opened(name: str) -> Subject:
 
 
 @pytest.mark.parametrize("name", ["since.ltl", "flipflop.ahat.json", "dyck1.srasp"])
-def test_the_cost_of_words_grows_with_the_square_of_their_positions(name: str) -> None:
+def test_words_come_in_the_order_of_their_length(name: str) -> None:
     subject, options = opened(name), CheckOptions(max_n=30)
-    cost, words, whole = cost_of(subject, options), 0, 0
+    words, before = WordsInOrder(subject, options), 0
     for n in range(1, 31):
-        words += requested(subject, options, n)
-        whole += requested(subject, options, n) * subject.positions(n) ** 2
-        assert cost(words) == whole
-    assert cost(0) == 0
-    assert cost(words + 7) == whole  # pinned words come last
+        number = requested(subject, options, n)
+        assert words.length(before) == n
+        assert words.length(before + number / 4) == n + 1 / 4
+        assert words.place(n, 1) == before + 1
+        before += number
+        assert words.place(n, number) == words.place(n, number + 7) == before
 
 
-def test_words_that_are_searched_cost_the_same() -> None:
+def test_words_that_are_searched_are_in_no_order() -> None:
     """Up to length 8 the few words are all tried; longer lengths are searched, the longest first."""
     made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").external
     subject = judging(known(made), lambda word: True, "a function")
-    assert cost_of(subject, CheckOptions(max_n=64, exhaustive=256))(500) == 500
-    assert cost_of(subject, CheckOptions(max_n=2))(6) == 2 + 4 * 4
+    assert not WordsInOrder(subject, CheckOptions(max_n=64, exhaustive=256)).ordered
+    assert WordsInOrder(subject, CheckOptions(max_n=2)).place(2, 4) == 2 + 4
 
 
 @pytest.mark.parametrize(
@@ -69,8 +76,8 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("each", "upto", "every", "said"),
     [
-        # After the third length: two of a hundred took 12 seconds.
-        (6.0, 5, 100, "note: x.ltl: 97 more lengths: about 10 minutes. Ctrl-C ends it.\n"),
+        # After a third of the lengths: 33 of them took 198 seconds since the first was done.
+        (6.0, 40, 100, "note: x.ltl: 66 more lengths: about 7 minutes. Ctrl-C ends it.\n"),
         (1.0, 50, 50, ""),
     ],
 )
@@ -81,42 +88,95 @@ def test_a_long_rest_is_announced_once(
         for done in range(1, upto + 1):
             clock[0] += each
             shown.show(done, every)
-    assert capsys.readouterr().err == said
+    said_of_size = "note: x.ltl: 95 more lengths; how long is not known yet. Ctrl-C ends it.\n" if said else ""
+    assert capsys.readouterr().err == said_of_size + said
 
 
-def test_the_rest_of_a_check_is_weighed_by_its_length(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    """The first 3 words cost 1 each, the 4 others 19 each; tables took a minute."""
-    with bar("x.ltl", cost=lambda done: min(done, 3) + max(0, done - 3) * 19) as shown:
-        clock[0] += 60
-        for done in (1, 2, 3):
-            shown.update(Progress(1, done, 7, 0))
-            clock[0] += 6
-    message = "note: x.ltl: 4 more words: about 8 minutes. Ctrl-C stops it and keeps what was found; --max-n, "
-    assert capsys.readouterr().err.startswith(message)
+def test_the_time_left_is_that_of_the_second_pass(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """A check of a program first measures all words, then runs softmax on them. The first pass says nothing about the
+    second."""
+    subject, options = opened("dyck1.srasp"), CheckOptions(max_n=40)
+    with words_bar(subject, options) as shown:
+        total = sum(requested(subject, options, n) for n in range(1, 41))
+        for measuring, each in ((True, 0.005), (False, 5.0)):
+            done = 0 if measuring else total
+            for n in range(1, 41):
+                here = requested(subject, options, n)
+                done, clock[0] = done + here, clock[0] + here * each
+                shown.update(Progress(n, done // 2, total, 0, 0, 0, here, measuring))
+            if measuring:
+                assert capsys.readouterr().err == ""
+    sized, announced = capsys.readouterr().err.splitlines()
+    assert "how long is not known yet" in sized
+    (words, minutes), *_ = re.findall(r": (\d+) more words: about (\d+) minutes", announced)
+    assert 1 / 2 < int(minutes) * 60 / (2 * int(words) * 5.0) < 2
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.03, 1.0, 30.0, 1000.0])
-@pytest.mark.parametrize("power", [0.5, 1.0, 1.2, 1.5, 2.0, 2.5])
-def test_a_time_left_is_within_a_factor_of_two_or_unknown(constant: float, power: float) -> None:
-    """The words of length n really take `constant` + (n/8)^power seconds; their cost is taken to be n^2."""
-    pace, clock, said = Pace(), 100.0, 0
-    times = [constant + (n / 8) ** power for n in range(1, 401)]
-    costs = [float(cost) for cost in accumulate((n * n for n in range(1, 401)), initial=0)]
-    for n in range(1, 400):
-        clock += times[n - 1]
-        pace.note(clock, n, costs.__getitem__)
-        left = pace.left(clock, n, 400, costs.__getitem__)
-        if left is not None:
-            said += 1
-            assert 1 / 2 < left / sum(times[n:]) < 2
-    assert said
+GROWTHS = st.one_of(
+    st.builds(lambda constant, power: lambda n: constant + (n / 8) ** power, st.just(0.0), st.floats(0, 3.5)),
+    st.builds(lambda constant, power: lambda n: constant + (n / 8) ** power, st.floats(0, 1000), st.floats(0.5, 3.5)),
+    st.builds(lambda unit: lambda n: exp(unit * n), st.floats(0.01, 0.3)),
+)
+"""Seconds of a word by its length: a power of the length, one beside a constant part, or an exponential."""
+WORDS = st.sampled_from([lambda n: 1, lambda n: min(2**n, 60) if n <= 16 else 8])
+"""Number of words by length: one of each, or as in a check, fewer of the long ones."""
+
+
+def said_to_left(seconds: list[float], words: list[int], first: int = 1) -> list[float]:
+    """Return what is said of the time left, in parts of the time that is really left, after each length from `first`
+    on; a length's words take these seconds together."""
+    ends = list(accumulate(words, initial=0))
+
+    def length(place: float) -> float:
+        at = min(bisect_right(ends, place) - 1, len(words) - 1)
+        return at + 1 + (place - ends[at]) / words[at]
+
+    pace, now, found = Pace(length), 100.0, []
+    pace.note(now, 0)
+    for n in range(1, len(words)):
+        now += seconds[n - 1]
+        pace.note(now, ends[n])
+        left = pace.left(now, ends[n], ends[-1])
+        if left is not None and n >= first:
+            found.append(left / sum(seconds[n:]))
+    return found
+
+
+@given(GROWTHS, WORDS, st.integers(40, 400), st.randoms(use_true_random=False))
+def test_a_time_left_is_within_a_factor_of_two_or_unknown(
+    growth: Callable[[int], float], number: Callable[[int], int], longest: int, random: Random
+) -> None:
+    words = [number(n) for n in range(1, longest + 1)]
+    times = [growth(n) * some * random.uniform(0.95, 1.05) for n, some in enumerate(words, start=1)]
+    assert all(1 / 2 < ratio < 2 for ratio in said_to_left(times, words))
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0, 3.0, 3.5])
+def test_a_time_left_is_known_when_much_is_left(power: float) -> None:
+    """Silence is no way out: something is said before half of the time has passed."""
+    times, words = [(n / 8) ** power for n in range(1, 201)], [1] * 200
+    half = bisect_right(list(accumulate(times)), sum(times) / 2)
+    assert len(said_to_left(times, words)) > len(said_to_left(times, words, half))
+
+
+@given(st.floats(0, 3.5), st.integers(40, 400), st.floats(0.05, 0.9), WORDS)
+def test_a_step_that_was_seen_is_not_taken_for_growth(
+    power: float, longest: int, place: float, number: Callable[[int], int]
+) -> None:
+    """From some length on words take three times as long. That cannot be foreseen; it is seen when the lengths beyond
+    have taken a sixteenth of the time so far."""
+    words, step = [number(n) for n in range(1, longest + 1)], round(place * longest)
+    times = [(n / 8) ** power * some * (3 if n > step else 1) for n, some in enumerate(words, start=1)]
+    ends = list(accumulate(times))
+    seen = next((n for n in range(step + 1, longest) if ends[n - 1] - ends[step - 1] >= ends[n - 1] / 16), longest)
+    assert all(1 / 2 < ratio < 2 for ratio in said_to_left(times, words, seen))
 
 
 def test_a_task_that_stands_still_has_no_time_left() -> None:
     pace = Pace()
     for now in range(5):
-        pace.note(float(now), 1, float)
-        assert pace.left(5.0, 1, 9, float) is None
+        pace.note(float(now), 1)
+        assert pace.left(5.0, 1, 3) is None
 
 
 # ---- the bar ----
