@@ -257,7 +257,7 @@ class Bar:
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        self._announce(f"{count(total - done)} more {self._unit}", advice, now, place, whole, again)
+        self._announce(total - done, advice, now, place, whole, again)
         if self.silent:
             return
         if self._progress is None:
@@ -275,17 +275,17 @@ class Bar:
         if task.speed is not None:
             task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
 
-    def _announce(self, size: str, advice: str, now: float, place: float, whole: float, again: bool) -> None:
+    def _announce(self, more: int, advice: str, now: float, place: float, whole: float, again: bool) -> None:
         """Print the time left once, if it is known and long, or before that, that it is long."""
         if self._announced:
             return
         left, spent = None if again else self._pace.left(now, place, whole), self._pace.spent(now)
         if left is not None and left > LONG:
             self._announced = True
-            note(f"{self._name}: {size}: about {duration(left)}. {advice}")
+            note(f"{self._name}: {count(more)} more {self._unit}: about {duration(left)}. {advice}")
         elif left is None and not self._sized and spent > UNKNOWN and self._pace.at_this_rate(now, place, whole) > LONG:
             self._sized = True
-            note(f"{self._name}: {size}; how long is not known yet. {advice}")
+            note(f"{self._name}: {count(more)} more {self._unit}; how long is not known yet. {advice}")
 
     def expect(self, seconds: float, advice: str = "Ctrl-C ends it.") -> None:
         """Announce the seconds that the task will take, if these are many and nothing was announced before."""

@@ -123,8 +123,8 @@ WORDS = st.sampled_from([lambda n: 1, lambda n: min(2**n, 60) if n <= 16 else 8]
 
 
 def said_to_left(seconds: list[float], words: list[int], first: int = 1) -> list[float]:
-    """Return what is said of the time left, in parts of the time that is really left, after each length from `first`
-    on; a length's words take these seconds together."""
+    """Return the announced time left, in parts of the time that is really left, after each length from `first` on;
+    a length's words take these seconds together."""
     ends = list(accumulate(words, initial=0))
 
     def length(place: float) -> float:
@@ -153,7 +153,7 @@ def test_a_time_left_is_within_a_factor_of_two_or_unknown(
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0, 3.0, 3.5])
 def test_a_time_left_is_known_when_much_is_left(power: float) -> None:
-    """Silence is no way out: something is said before half of the time has passed."""
+    """Silence is no way out: an estimate comes before half of the time has passed."""
     times, words = [(n / 8) ** power for n in range(1, 201)], [1] * 200
     half = bisect_right(list(accumulate(times)), sum(times) / 2)
     assert len(said_to_left(times, words)) > len(said_to_left(times, words, half))
