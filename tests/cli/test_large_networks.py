@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +84,22 @@ def test_the_time_that_is_left_is_announced_within_a_word(monkeypatch: pytest.Mo
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     text = io.StringIO()
     monkeypatch.setattr("sys.stderr", text)
-    subject = known(of_network(made(Shape(layers=4, rows=None)), "net", "0" * 64, "by hand").external)
+    subject = known(of_network(made(Shape(layers=30, rows=None)), "net", "0" * 64, "by hand").external)
     steps = LayerSteps(subject, [("t0",) * 160])
     step = steps.of(Bar("net", "layers of the words", "net", steps.cost))
-    for done in range(1, 5):
-        clock[0] = float(done)
-        step(done, 4)
-    # After two seconds: one more layer of a second, and four of 160 tokens, which cost 20 times as much.
-    assert text.getvalue() == "note: net: 5 more layers of the words: about 81 seconds. Ctrl-C ends it.\n"
+    # A layer of 160 tokens costs 20 times as much as one that is prepared.
+    for seconds in (1.0, 20.0):
+        for done in range(1, 31):
+            clock[0] += seconds
+            step(done, 30)
+        steps.next()
+    sized, announced = text.getvalue().splitlines()
+    assert sized == "note: net: 38 more layers of the words; how long is not known yet. Ctrl-C ends it."
+    found = re.fullmatch(r"note: net: (\d+) more layers of the words: about (\d+) minutes. Ctrl-C ends it.", announced)
+    assert found is not None
+    layers, minutes = map(int, found.groups())
+    assert layers >= 15
+    assert minutes == round(layers * 20 / 60)
 
 
 def test_an_export_shows_the_layers_of_the_words_that_are_compared(
