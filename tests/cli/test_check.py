@@ -167,7 +167,7 @@ def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> N
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each look at the clock is 1,000 seconds later."""
     monkeypatch.setattr("hardsim.cli.estimate.time", SimpleNamespace(monotonic=count(step=1000).__next__))
-    outcome = hardsim("check", since, "--max-n", "4", "--workers", "1", "--engine", "ball")
+    outcome = hardsim("check", since, "--max-n", "30", "--workers", "1", "--engine", "ball")
     assert re.search(r"note: .*: [\d,]+ more words: about [\d,]+ (minutes|hours|days)\. Ctrl-C stops it", outcome.err)
 
 
