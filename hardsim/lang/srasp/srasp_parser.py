@@ -756,7 +756,7 @@ def _after_operand(
         case "COMMA" if inside == "LSQB" and first == "PSUM":
             return f"{what} has a mask and no score", "]", form
         case "RSQB" if inside == "LSQB":
-            return f"{what} without a score", ", and a score", "a score that is always true is written 1"
+            return _one_bracketed(scope, tokens[2:index], what)
         case "COMMA" if inside == "LSQB":
             return f"{what} has one mask and one score", "]", "join conditions with &"
         case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
@@ -790,11 +790,26 @@ def _unscored(scope: ProgramScope, tokens: Sequence[Lexeme], form: str) -> tuple
     """Return message, expected text and hint for a default of a mean whose brackets have no comma: the mask is missing,
     or the score."""
     inner = tokens[2 : next(place for place, token in enumerate(tokens) if token.kind == "RSQB")]
-    words = sorted(token.value for token in inner if token.kind == "WORD")
-    if [token.value for token in inner] == ["1"] or (len(inner) == 3 and words == ["i", "j"]):
+    if _is_mask(inner):
         return "mean_j without a score has no default", "an operator or the end", form
     score = scope.excerpt(Span(inner[0].span.start, inner[-1].span.end))
     return f"{score} is a score, and mean_j has no mask here", "a mask and a comma", f"as in mean_j[1, {score}]"
+
+
+def _one_bracketed(scope: ProgramScope, inner: Sequence[Lexeme], what: str) -> tuple[str, ...]:
+    """Return message, expected text and hint for attention whose brackets have no comma: the mask is missing, or the
+    score."""
+    if not inner or _is_mask(inner):
+        return f"{what} without a score", ", and a score", "a score that is always true is written 1"
+    score = scope.excerpt(Span(inner[0].span.start, inner[-1].span.end))
+    hint = f"write [1, {score}] if every position counts"
+    return f"{what} needs a mask and a score, and {score} is no mask", "MASK, SCORE", hint
+
+
+def _is_mask(inner: Sequence[Lexeme]) -> bool:
+    """Return True for the tokens of a mask: 1, or a comparison of i and j."""
+    words = sorted(token.value for token in inner if token.kind == "WORD")
+    return [token.value for token in inner] == ["1"] or (len(inner) == 3 and words == ["i", "j"])
 
 
 def _bracketed(name: str) -> str:

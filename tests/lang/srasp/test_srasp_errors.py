@@ -41,6 +41,12 @@ MISTAKES = [
     ("P:=Q_a()", "1:8", ")", "nothing between the brackets"),
     ("P := leftmost[j<i, 1] Q_a(j)", "1:29", " ", "attention without a default"),
     ("P := leftmost[j<i] Q_a(j) : 0", "1:18", "]", "attention without a score"),
+    (
+        "P := leftmost[pos(j) = 1] Q_a(j) : 0",
+        "1:25",
+        "]",
+        "attention needs a mask and a score, and pos(j) = 1 is no mask",
+    ),
     ("P := leftmost[1, 1, 1] Q_a(j) : 0", "1:19", ",", "attention has one mask and one score"),
     ("P := leftmost[j=i, 1] Q_a(j) : 0", "1:15", "j=i", "j=i is not a mask"),
     ("P := leftmost[j<i & Q_a(j), 1] Q_a(j) : 0", "1:15", "j<i & Q_a(j)", "j<i & Q_a(j) is not a mask"),
