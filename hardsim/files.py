@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Self
 from weakref import finalize
 
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import InputError, did_you_mean, nearest
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -131,9 +131,16 @@ def _near(path: str, others: Iterable[str]) -> str:
     with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
         beside = [one.name for one in islice(found, MOST_BESIDE) if one.is_file()]
     if not folder:
-        return did_you_mean(own, [*others, *beside])
+        return did_you_mean(own, _alike(own, [*others, *beside]))
     # Without the directory, which is the same: with a long one every name would be near.
-    return did_you_mean(own, beside, lambda name: os.path.join(folder, name)) or did_you_mean(path, others)
+    near = did_you_mean(own, _alike(own, beside), lambda name: os.path.join(folder, name))
+    return near or did_you_mean(path, _alike(path, others))
+
+
+def _alike(path: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are near without their suffix, too: with the same suffix every short name would be near."""
+    stem = os.path.splitext(path)[0]
+    return [name for name in names if nearest(stem, [os.path.splitext(name)[0]])]
 
 
 def read_stdin(name: str) -> bytes:

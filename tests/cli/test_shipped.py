@@ -63,6 +63,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(hardsim: Any, empty: Path, 
     written(empty / "mine.ltl", "alphabet: a\na\n")
     hardsim(command, "mien.ltl", *["a"] * (command == "eval")).refused("mien.ltl: no", "did you mean mine.ltl?")
     hardsim(command, "./mine.lt", *["a"] * (command == "eval")).refused("did you mean ./mine.ltl?")
+    # `nosuch.ltl` shares little but its suffix with any name here.
+    hardsim(command, "nosuch.ltl", *["a"] * (command == "eval")).refused("`hardsim examples` lists what is shipped")
     hardsim(command, "q9#", *["a"] * (command == "eval")).refused("`hardsim examples` lists what is shipped")
 
 
@@ -81,7 +83,7 @@ def test_a_certificate_is_about_a_shipped_formula(hardsim: Any) -> None:
     hardsim("compile", "since", "-o", "m.json").exits(0)
     hardsim("verify", "p.json", "--formula", "since", "--model", "m.json").clean("formula  that of since", "VALID")
     hardsim("verify", "p.json", "--formula", "sinc").refused("did you mean since?")
-    hardsim("verify", "q.json").refused("q.json: no such file", "did you mean ")
+    hardsim("verify", "p.jsn").refused("p.jsn: no such file", "did you mean p.json?")
 
 
 def test_python_opens_what_is_shipped() -> None:
