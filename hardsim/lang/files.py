@@ -57,6 +57,8 @@ class Layout(Cited, ABC):
 
     keys: ClassVar[Sequence[str]]
     hints: ClassVar[Mapping[str, str]]
+    document: ClassVar[str] = "docs/languages.md describes header lines"
+    """Advice for a key that is near to none."""
     title: str = ""
     first: Span | None = None
     headers: list[FileLine] = field(default_factory=list)
@@ -141,7 +143,7 @@ class Layout(Cited, ABC):
         not be repeated."""
         key, at = match["key"], Span(start, start + match.end("key"))
         if key not in self.keys:
-            hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
+            hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format) or self.document
             raise self.error(at, f"unknown header key {brief(key)}", " ".join(f"{name}:" for name in self.keys), hint)
         before = self.header(key)
         if before is not None and key not in REPEATED:

@@ -37,6 +37,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("formula", "ltl"), "write accepted words as a line `language: FORMULA` or `language: @FILE.ltl`"),
     **dict.fromkeys(("re", "regex", "expression"), "write accepted words as a line `language: /EXPRESSION/`"),
     **dict.fromkeys(("reference", "spec"), "write accepted words as a line `language: /EXPRESSION/`, FORMULA or @FILE"),
+    **dict.fromkeys(("model", "net", "weights", "checkpoint"), "write `network: PATH`"),
     "max-n": "set the greatest length on the command line, with --max-n",
     OUTPUT: f"write {FORM[OUTPUT]}, where NAME is the network's name for the output",
     VALUE: f"write {FORM[VALUE]}, where NAME is the network's name for the output",
@@ -53,6 +54,7 @@ class SpecLayout(Layout):
         "next", LANGUAGE, ACCEPT, "source", *CHOICES,
     )  # fmt: skip
     hints: ClassVar = _ELSEWHERE
+    document: ClassVar = "docs/specifications.md describes each line"
     outputs: list[FileLine] = field(default_factory=list)
     values: list[FileLine] = field(default_factory=list)
 

@@ -64,6 +64,20 @@ def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
             "language: accept: source: plus: dot:\n  did you mean network:?",
         ),
         (
+            "model: net\n",
+            "x.spec:1:1: error: unknown header key 'model'\n"
+            "  model: net\n  ^^^^^\n"
+            "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
+            "language: accept: source: plus: dot:\n  write `network: PATH`",
+        ),
+        (
+            "zzz: net\n",
+            "x.spec:1:1: error: unknown header key 'zzz'\n"
+            "  zzz: net\n  ^^^\n"
+            "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
+            "language: accept: source: plus: dot:\n  docs/specifications.md describes each line",
+        ),
+        (
             "formula: x.ltl\n",
             "x.spec:1:1: error: unknown header key 'formula'\n"
             "  formula: x.ltl\n  ^^^^^^^\n"
