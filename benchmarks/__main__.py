@@ -96,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what.add_argument("--docs", action="store_true", help=f"render {PAGE.results} into docs/{PAGE.page}")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the results to PATH")
     given = parser.parse_args(arguments)
+    if given.json is not None and not given.json.parent.is_dir():
+        parser.error(f"--json {given.json}: there is no folder {given.json.parent}. Make that folder first.")
     if given.docs:
         PAGE.write(summary(read_results(ROOT / "benchmarks" / PAGE.results)))
         return 0
@@ -105,7 +107,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results.figures += [figure for case in CASES if case.group == group for figure in case.figures()]
     print(render(results))
     if given.json is not None:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
         given.json.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
     missed = [figure for figure in results.figures if figure.missed]
     for figure in missed:

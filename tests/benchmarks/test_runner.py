@@ -289,12 +289,23 @@ def test_a_missed_target_is_exit_code_1(
     measured = figure(value, ("≤", 3))
     monkeypatch.setattr(Case, "figures", lambda self: [measured])
     monkeypatch.setattr(command, "CASES", [case(lambda: ({}, ""), "long")])
-    path = tmp_path / "new" / "found.json"
+    path = tmp_path / "found.json"
     assert command.main(["--only", "long", "--json", str(path)]) == measured.missed == (value != 2)
     captured = capsys.readouterr()
     assert ("missed: " in captured.err) is measured.missed
     assert measured.what in captured.out
     assert command.read_results(path).figures == [measured]
+
+
+def test_results_in_a_missing_folder_are_refused_before_anything_is_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(command, "CASES", [])
+    with pytest.raises(SystemExit) as stopped:
+        command.main(["--only", "long", "--json", str(tmp_path / "new" / "found.json")])
+    assert stopped.value.code == 2
+    assert f"there is no folder {tmp_path / 'new'}. Make that folder first." in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
