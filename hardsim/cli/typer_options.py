@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from inspect import Parameter
 from typing import Annotated, Any
@@ -16,6 +16,8 @@ from hardsim.errors import InputError
 from hardsim.options.table import ALIKE, OPTIONS, Request, signed
 
 HELP_ALL = "help_all"
+PATHS = frozenset({"PATH", "FILE", "DIR"})
+"""Names that the help gives to values that are names of files."""
 
 
 def options_of(command: str) -> list[str]:
@@ -95,12 +97,22 @@ def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: 
     if option.required and option.value_is_missing(value):
         return typers(context, value)
     entry = OPTIONS.get(option.name)
+    if entry is not None and entry.names and entry.metavar in PATHS:
+        _require_names([value] if isinstance(value, str) else value or (), context, option)
     if isinstance(value, str) and entry is not None and entry.kind.parse is not None:
         try:
             value = entry.kind.parse(value)
         except InputError as error:
             raise typer.BadParameter(f"{error.message}. {error.hint}", context, option) from None
     return value if option.callback is None else option.callback(context, option, value)
+
+
+def _require_names(values: Iterable[str], context: Any, option: Any) -> None:
+    """Raise a usage error for the name of a file that begins like an option: most likely the name was left out."""
+    for value in values:
+        if value.startswith("--"):
+            message = f"the name of a file is missing before {value}. Write ./{value} if this is the name."
+            raise typer.BadParameter(message, context, option)
 
 
 def renamed(arguments: list[str], command: str) -> list[str]:

@@ -16,6 +16,32 @@ from tests.cli.conftest import interrupt, written
 
 
 @pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("check", "--json"),
+        ("check", "--data"),
+        ("check", "--against"),
+        ("check", "--resume"),
+        ("compile", "-o"),
+        ("prove", "--certificate"),
+        ("prove", "--rocq"),
+        ("trace", "--plot"),
+        ("equiv", "--html"),
+        ("verify", "--spec"),
+    ],
+)
+def test_an_option_is_not_the_name_of_a_file(hardsim: Any, since: Path, command: str, option: str) -> None:
+    message = "the name of a file is missing before --quiet. Write ./--quiet if this is the name."
+    hardsim(command, since, option, "--quiet").refused(message)
+
+
+def test_a_file_may_be_called_as_an_option(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(since.parent)
+    hardsim("check", since, "--max-n", "1", "--json", "./--quiet").exits(0)
+    assert json.loads((since.parent / "--quiet").read_text())["command"] == "check"
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--max-n", "0"], "0 is out of range. Write an integer from 1 to 100000."),
