@@ -33,7 +33,7 @@ GROUPS = (
     "long",
     "alternatives",
     "throughput",
-    "foreign",
+    "external",
     "exhaustive",
     "prover",
 )

@@ -205,14 +205,14 @@ def measure_deep(shape: Shape, rounds: int = 3) -> tuple[Mapping[str, float], st
 DEEP_SHAPE = Shape("width 256, 12 layers, 4 heads", 12, 4, 256, spread=DEEP_SPREAD)
 CASES = (
     Case(
-        "foreign",
+        "external",
         f"{DEEP_SHAPE.name}, n = {DEEP}",
         [(f"{FIXED} / {PLAIN}", "x", ("≤", 300))],
         partial(measure_deep, DEEP_SHAPE),
     ),
     *(
         Case(
-            "foreign",
+            "external",
             f"{shape.name}, n = {n}",
             [(f"{CERTIFIED} / {PLAIN}", "x", ("≤", 6))],
             partial(measure, shape, *size),

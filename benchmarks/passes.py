@@ -37,8 +37,8 @@ from hardsim.targets.result import BALL, MPMATH, Answer
 
 CHECKED, EVERY = "certified + exact", "certified + exact, float64 on every word"
 DENSE, FLOAT32, FLOAT64 = "plain numpy", "torch float32", "torch float64"
-CERTIFIED, NAIVE = "certified float64", "naive mpmath"
-BALLS = "balls"
+CERTIFIED, NAIVE, OWN = "certified float64", "plain mpmath", "hardsim's mpmath"
+BALLS = "ball arithmetic"
 
 Answers = Sequence[bool | None]
 """The answers of a pass, one for each word; None where the pass is undecided."""
@@ -53,8 +53,8 @@ LANGUAGES = {
 }
 """The file of each language, and the regime of a formula's network."""
 EFFORTS = {16: (256, 8, 4, 3), 64: (64, 6, 1, 2), 256: (16, 4, 1, 1)}
-"""For each length the numbers of words for float passes, for balls and mpmath, and for naive mpmath, and how often
-naive mpmath is repeated."""
+"""For each length the numbers of words for float passes, for balls and mpmath, and for plain mpmath, and how often
+plain mpmath is repeated."""
 MANY = 512
 """Number of words in an additional batch of length 64. In the smaller batches a third of the time or more is overhead
 that does not depend on the number of words."""
@@ -145,7 +145,7 @@ class Work:
         return [_sure(single.decision(word)[1]) for word in self.words[:count]]
 
     def naive(self, count: int, digits: int) -> Answers:
-        """Run the first `count` words in naive mpmath with `digits` decimal digits."""
+        """Run the first `count` words in plain mpmath with `digits` decimal digits."""
         network = naive(self.network, self.n, digits)
         return [bool(network.run(network.numbers([word]))[0] > self.threshold) for word in self.words[:count]]
 
@@ -187,14 +187,14 @@ def alternatives(language: str, n: int, count: int, rounds: int = 9) -> tuple[Ma
 
 
 def throughput(language: str, n: int) -> tuple[Mapping[str, float], str]:
-    """Measure all five passes; naive mpmath computes with as many digits as mpmath needs on the first word."""
+    """Measure all five passes; plain mpmath computes with as many digits as mpmath needs on the first word."""
     count, single, naive, repeats = EFFORTS[n]
     work = Work(language, n, count)
     digits = WordEngine(work.subject, work.network, work.watched, MPMATH, None).run(work.words[0]).digits
     runs: dict[str, Run] = {DENSE: work.plain(DensePass(work.network, n)), CERTIFIED: work.certified()}
     for run in runs.values():
         run()
-    runs |= {name: partial(work.one_by_one, engine, single) for name, engine in ((BALLS, BALL), (MPMATH, MPMATH))}
+    runs |= {name: partial(work.one_by_one, engine, single) for name, engine in ((BALLS, BALL), (OWN, MPMATH))}
     runs[NAIVE] = partial(work.naive, naive, digits)
     return costs(work, runs, (5, 5, 3, 3, repeats))
 
@@ -247,7 +247,7 @@ def _alternative(language: str, n: int, count: int) -> Case:
 def _throughput(language: str, n: int) -> Case:
     limits: list[tuple[str, Target]] = [(f"{CERTIFIED} / {DENSE}", ("≤", 3)), (f"{BALLS} / {DENSE}", ("≤", 40))]
     rows = [(what, "x", target if n == LIMITS_AT else None) for what, target in limits]
-    rows.append((f"{NAIVE} / {MPMATH}", "x", ("≥", 10)))
+    rows.append((f"{NAIVE} / {OWN}", "x", ("≥", 10)))
     return Case("throughput", f"{language}, n = {n}", rows, partial(throughput, language, n), "s a word")
 
 

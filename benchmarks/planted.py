@@ -207,7 +207,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     text = (
         f"The search finds {len(found)} of {len(outcomes)} faults. All words shorter than the shortest wrong one are "
         f"proved right for {len(exact)} of these; for {first} of them the search has a word of that length, after "
-        f"shrinking. It misses {len(others)}, of which {rest} are proved right in this way."
+        f"shrinking. It misses {len(others)}; the same proof exists for {rest} of these."
     )
     return fill(text, WIDTH)
 
