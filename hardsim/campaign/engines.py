@@ -423,7 +423,8 @@ class FloatEngine:
         self.floats = FloatForward(network)
 
     def at_temperature(self, temperature: Schedule) -> FloatEngine:
-        """Return the engine of the same network with another temperature, which shares what depends on none."""
+        """Return an engine of the same network at another temperature. Both share the tables that do not depend on the
+        temperature."""
         other = FloatEngine(self.subject, self.floats.model, self.watched)
         other.floats = self.floats.at_temperature(temperature)
         return other
@@ -605,7 +606,8 @@ class SoftEngine:
         self._allowed: dict[int, dict[Place, float]] = {}
 
     def at_temperature(self, temperature: Schedule) -> SoftEngine:
-        """Return the engine of the same network with another temperature, which shares what depends on none."""
+        """Return an engine of the same network at another temperature. Both share the tables that do not depend on the
+        temperature."""
         network = replace(self.network, temperature=temperature)
         other = SoftEngine(self.subject, network, self._program, self.engine, self._dps, self._budget)
         if self.floats is not None:

@@ -141,8 +141,9 @@ class WordHead(Generic[T]):
         """The keys and weights of all queries, by the serial numbers of the columns that scores depend on."""
 
     def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
-        """Return for each column of `values` the column of attended values by query position. Uniform means of
-        exact values are exact."""
+        """Return what the head reads: for each column of `values`, which has a value for each key position, the column
+        of their weighted means, which has one for each query position. The weights follow from the scores of
+        `columns`, the word's coordinates by position. Means with equal weights of exact values are exact."""
         if not self.head.scores:
             seen = [np.flatnonzero(row).tolist() for row in self.seen]
             return [

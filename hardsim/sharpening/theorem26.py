@@ -79,7 +79,7 @@ class LayerBounds:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of every layer."""
+    """Upper bounds of the errors |soft - hard| of a network at one length, for each layer, first to last."""
 
     layers: tuple[LayerBounds, ...]
 

@@ -96,7 +96,8 @@ class PrefixDemands:
             yield counts
 
     def live(self) -> list[int]:
-        """Return the number of prefixes of each length, from 0 on, with which some judged prefix begins."""
+        """Return the number of prefixes of each length from 0 to `longest` that are judged, or begin a longer judged
+        prefix."""
         return [sum(counts.values()) for counts in self._counts()]
 
     def words(self) -> list[int]:

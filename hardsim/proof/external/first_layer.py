@@ -321,7 +321,10 @@ class CellRanges:
         """The boxes of the classes, each as one cell."""
 
     def of(self, cells: BoxCells) -> RangeOracle:
-        """Return the oracle of some cells: the first coordinates of z are those of the heads, others in [-1, 1]."""
+        """Return a function that bounds linear functions over each of these cells.
+
+        It takes the slopes of the functions, (cells, coordinates, functions). The first coordinates are those of the
+        heads (see `bounds`); each further coordinate ranges over [-1, 1]."""
         count = len(self.first.reach)
 
         def bounds(slopes: Floats) -> tuple[Floats, Floats]:

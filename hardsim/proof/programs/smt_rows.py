@@ -327,7 +327,8 @@ class RowQueries:
         return f"(assert {key_at(self.places[order], self.head.mask, 'j')})"
 
     def of_keys(self, order: int, step: Value) -> list[str]:
-        """Return formulas that are true if the unknown part of a key is no multiple of a step."""
+        """Return SMT formulas that deny a claim: the integers in the coordinates of a key change its score by multiples
+        of `step` only. The claim holds if none of the formulas can be true. `order` is the key's `Place.order`."""
         scores, pieces, wrong = self.scores(self.places[order]), self.pieces(order), list[str]()
         for y, text in scores.key.items():
             wrong += self._multiple(text, pieces.of_key.get(y, 0), pieces.keys[y].step, step)
@@ -371,7 +372,7 @@ class RowQueries:
         yield from self.gap(found, found.may_tie, apart_by, lines)
 
     def declared(self, *names: str) -> Iterator[str]:
-        """Return declarations of positions of keys."""
+        """Yield lines of SMT-LIB that declare these names, each the position of a key, as real constants."""
         return (f"(declare-const {name} Real)" for name in names)
 
     def _at_w(self, value: Value) -> Value:
