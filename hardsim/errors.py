@@ -179,8 +179,9 @@ def enumerated(names: Iterable[object], most: int = MOST_NAMED) -> str:
     return f"{', '.join(texts[:most])} and {len(texts) - most:,} more"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known name that a mistyped word most likely means, or "" if no name is similar.
+def nearest(word: str, known: Iterable[str], least: float = 0.6) -> str:
+    """Return the known name that a mistyped word most likely means, or "" if no name is similar: `least` is the least
+    similarity, between 0 and 1, as difflib measures it.
 
     First come names that differ only in case, hyphens and underscores; then names that begin with the word, or have it
     as a part between hyphens; then the most similar name.
@@ -197,7 +198,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     parts = [name for simple, name in plains if typed and typed in simple.split("-")]
     if found := same or [*begun, *parts]:
         return min(found, key=len)
-    close = get_close_matches(typed, [simple for simple, _ in plains], n=1, cutoff=0.6)
+    close = get_close_matches(typed, [simple for simple, _ in plains], n=1, cutoff=least)
     return next((name for simple, name in plains if [simple] == close), "")
 
 

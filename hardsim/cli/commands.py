@@ -21,7 +21,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.refusals import document_usage_error, documented
 from hardsim.cli.start import resume_collection
 from hardsim.cli.streams import LostOutput, say, warn
-from hardsim.cli.typer_options import all_options, flag, instead, options_of, plainly, renamed, taking
+from hardsim.cli.typer_options import all_options, flag, options_of, plainly, renamed, taking, unknown_option
 from hardsim.errors import LONGEST_MESSAGE, InputError, did_you_mean, limited
 from hardsim.examples import located
 from hardsim.options.table import Request, signed
@@ -177,14 +177,6 @@ def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) 
     found.make_context(name, ["--help"], parent=above)
 
 
-def _advice_on_options(context: Any) -> str:
-    """Return where the options of a command are listed; before any command, where options are written."""
-    if context.parent is None:
-        return "Options follow the command, as in `hardsim check FILE --max-n 8`; `hardsim --help` lists them."
-    listed = f"`hardsim {context.command.name} --help-all` lists its options."
-    return f"{listed} Write '--' before files and words that start with '-'."
-
-
 def _usage_message(error: Any, arguments: list[str]) -> list[str]:
     """Return the lines to print for a usage error, with advice if a file or a word was taken for an option."""
     if type(error) is typer.BadParameter:  # a value: how options are written is not the question
@@ -196,13 +188,7 @@ def _usage_message(error: Any, arguments: list[str]) -> list[str]:
         named = [text.partition("=")[0] for text in arguments if text.startswith(error.option_name)]
         given = min(named, key=lambda text: text != error.option_name, default=error.option_name)
         error.possibilities = []
-        command = error.ctx.command
-        known = [name for one in command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
-        advice = instead(given, str(command.name))
-        near = "" if advice else did_you_mean(given, [name for name in known if name.startswith("--")])
-        error.message = f"no such option: {given}{near and f'; {near}'}"
-        if not (near or advice) or error.ctx.parent is None:
-            advice = "" if near else _advice_on_options(error.ctx)
+        error.message, advice = unknown_option(given, error.ctx)
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(limited(error.message, LONGEST_MESSAGE))
     text = io.StringIO()

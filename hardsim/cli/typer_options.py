@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from inspect import Parameter
 from typing import Annotated, Any
@@ -12,12 +12,16 @@ import typer
 
 from hardsim.cli import streams
 from hardsim.cli.completion import Completion
-from hardsim.errors import InputError
+from hardsim.cli.manual import COMMANDS
+from hardsim.errors import InputError, enumerated, nearest
 from hardsim.options.table import ALIKE, OPTIONS, Request, signed
 
 HELP_ALL = "help_all"
 PATHS = frozenset({"PATH", "FILE", "DIR"})
 """Names that the help gives to values that are names of files."""
+SEPARATED = " Write '--' before files and words that start with '-'."
+NEAR = 0.75
+"""Least similarity of a mistyped option: --resume and --regime, two options of `check`, are less similar."""
 
 
 def options_of(command: str) -> list[str]:
@@ -28,11 +32,49 @@ def options_of(command: str) -> list[str]:
     return [name for name, one in OPTIONS.items() if command in one.commands]
 
 
-def instead(typed: str, command: str) -> str:
+def unknown_option(typed: str, context: Any) -> tuple[str, str]:
+    """Return the message for an option that a command, or the application, lacks, and a line that says what to do. An
+    option of other commands is called that; a name that no command knows may be a slip."""
+    command, above = str(context.command.name), context.parent is None
+    message, page = f"no such option: {typed}", "--help-all" if command in COMMANDS else "--help"
+    listed = f"`hardsim {command} {page}` lists its options."
+    if above:
+        listed = "Options follow the command, as in `hardsim check FILE --max-n 8`; `hardsim --help` lists them."
+    if advice := _instead(typed, command):
+        return message, advice
+    if others := _takers(typed):
+        return f"{message}{'' if above else f' ({others})'}", listed
+    own = [name for one in context.command.get_params(context) for name in (*one.opts, *one.secondary_opts)]
+    if near := _suggestion(typed, [name for name in own if name.startswith("--")]):
+        return f"{message}; {near}", ""
+    return message, f"{listed}{'' if above else SEPARATED}"
+
+
+def _instead(typed: str, command: str) -> str:
     """Return what to do instead of an option that the command lacks, though it takes the options of another command;
     "" for any other option."""
     _, left_out = ALIKE.get(command, (command, {}))
     return next((text for name, text in left_out.items() if typed in OPTIONS[name].names), "")
+
+
+def _takers(typed: str) -> str:
+    """Return "an option of" and the commands that take an option of this name, or of this earlier name; "" if none
+    does."""
+    taking = [one for one in COMMANDS if one not in ALIKE and typed in _spellings(one)]
+    return f"an option of {enumerated(taking, 3)}" if taking else ""
+
+
+def _suggestion(typed: str, own: Sequence[str]) -> str:
+    """Return which option is most likely meant by a name that no command knows: one of `own`, the names of the
+    command's options, or an option of another command; "" if none is near."""
+    others = (name for one in COMMANDS for name in _spellings(one) if name.startswith("--"))
+    near = nearest(typed, [*own, *others], NEAR)
+    return near and f"did you mean {near}{'' if near in own else f' ({_takers(near)})'}?"
+
+
+def _spellings(command: str) -> list[str]:
+    """Return all names of the options of a command."""
+    return [name for one in options_of(command) for name in OPTIONS[one].spellings]
 
 
 def parameter(name: str, command: str, brief: bool) -> Parameter:

@@ -128,6 +128,11 @@ class Option:
         return [word for word in self.spelled.split() if word.startswith("-")]
 
     @property
+    def spellings(self) -> list[str]:
+        """Its names as they are typed, with those that turn it off, and earlier ones."""
+        return [*"/".join(self.names).split("/"), *self.aliases.split()]
+
+    @property
     def flag(self) -> str:
         """Its name as it is typed; of several the long one. Empty for an argument."""
         return self.names[-1].partition("/")[0] if self.names else ""

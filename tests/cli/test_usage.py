@@ -12,6 +12,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from hardsim.cli.manual import COMMANDS
+from hardsim.cli.typer_options import options_of
+from hardsim.options.table import ALIKE, OPTIONS
 from tests.cli.conftest import interrupt, written
 
 
@@ -39,6 +42,31 @@ def test_a_file_may_be_called_as_an_option(hardsim: Any, since: Path, monkeypatc
     monkeypatch.chdir(since.parent)
     hardsim("check", since, "--max-n", "1", "--json", "./--quiet").exits(0)
     assert json.loads((since.parent / "--quiet").read_text())["command"] == "check"
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ALIKE])
+def test_an_option_of_other_commands_is_called_that(hardsim: Any, command: str) -> None:
+    """Whatever its name resembles: `prove --require` is no slip for `prove --quiet`."""
+    names = {one: {name for field in options_of(one) for name in OPTIONS[field].names} for one in COMMANDS}
+    for typed in sorted(set().union(*names.values()) - names[command] - {"--tables/--no-tables"}):
+        first = next(other for other, taken in names.items() if typed in taken)
+        said = hardsim(command, typed).refused(f"no such option: {typed} (an option of {first}").unsaid("did you mean")
+        assert said.err.endswith(f"`hardsim {command} --help-all` lists its options.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["prove", "--requre", "proved"], "--requre; did you mean --require (an option of check)?"),
+        (["equiv", "--dat", "words"], "--dat; did you mean --data (an option of check)?"),
+        (["check", "--max", "3"], "--max; did you mean --max-n?"),
+        (["check", "--turns", "3"], "--turns\n"),  # half of it is in --tau
+        (["show", "--precision"], "--precision\n"),  # and --epsilon
+        (["help", "--short"], "--short\n`hardsim help --help` lists its options."),
+    ],
+)
+def test_only_a_slip_is_asked_about(hardsim: Any, arguments: list[str], said: str) -> None:
+    hardsim(*arguments).refused(f"no such option: {said}")
 
 
 @pytest.mark.parametrize(
