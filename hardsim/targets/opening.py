@@ -293,7 +293,7 @@ def of_document(data: bytes, name: str, sha256: str = "") -> Input:
     text = data.decode("utf-8-sig")
     # Without a "format" the file may be any JSON, so the message explains the formats instead of naming one place.
     if found not in formats and not document.has("schema_version"):
-        message = f'{name}: this is JSON without "format": one of {", ".join(formats)}'
+        message = f'{name}: the "format" of this JSON must be {", ".join(formats[:-1])} or {formats[-1]}'
         raise InputError(
             message, "See docs/networks.md: it describes these three formats, and how other networks are read."
         )

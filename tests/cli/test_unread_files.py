@@ -69,7 +69,7 @@ def test_json_that_is_not_a_model_is_not_to_be_made_again(hardsim: Any, tmp_path
     path = tmp_path / "ab.dfa.json"
     for text, name in (
         (AUTOMATON[:-1] + ', "stack_symbols": []}', "this is a pushdown automaton"),
-        ('{"a": 1}', 'this is JSON without "format"'),
+        ('{"a": 1}', 'the "format" of this JSON must be'),
     ):
         path.write_text(text, encoding="utf-8")
         outcome = hardsim("show", path)

@@ -268,14 +268,20 @@ def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
         read_input(str(path))
 
 
+NO_FORMAT = ': the "format" of this JSON must be hardsim-model, hardsim-ahat or hardsim-network\n  See docs/networks.md'
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"{", ":1:2: error: this is not JSON: it ends too early"),
         (b"[" * 100_000, ":1:301: error: the brackets of this JSON are nested too deeply"),
         (b'{"format": "\xff"}', ":1:13: error: not UTF-8: byte 0xff at offset 12"),
-        (b"[]", 'this is JSON without "format": one of hardsim-model, '),
-        (b'{"format": "other", "layers": []}', 'this is JSON without "format": one of hardsim-model, '),
+        *((text, NO_FORMAT) for text in (b"[]", b"3", b'"format"', b"{}", b'{"layers": []}')),
+        *(
+            (b'{"format": %b, "layers": []}' % one, NO_FORMAT)
+            for one in (b'"other"', b"1", b"null", b'["hardsim-model"]')
+        ),
         (b'{"format": "other", "schema_version": 1}', "expected one of hardsim-model, "),
         (b'{"format": "hardsim-certificate"}', "this is a certificate, not a model\n  Check it: hardsim verify "),
     ],

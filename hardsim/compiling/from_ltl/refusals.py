@@ -94,8 +94,8 @@ def _advice(core: Core, node: Node, regime: Regime, method: Method) -> str:
     if regime in MEANS:
         return f"{choices} Regime {regime.name} has comparisons of counts (#L, #), O, H, first and Boolean operators."
     if regime.causal and looks_ahead(node):
-        means = f"{LAYER_NORM.name} and {ROUNDED.name}, which have O, H and counts."
-        return f"{choices} Past operators (Y WY S T O H #L pos) work in every regime but {means}"
+        means = f"{LAYER_NORM.name} and {ROUNDED.name}, which have O, H and comparisons of counts (#L, #)."
+        return f"{choices} Past operators (Y WY S T O H) work in every regime but {means}"
     counts = isinstance(node, AtLeast) and regime not in (GEOMETRIC, ROUNDED_EXPONENTIALS)
     return f"Leave out --counting {method}. " * (counts and method != _usual(regime)) + choices
 

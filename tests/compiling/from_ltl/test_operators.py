@@ -9,7 +9,7 @@ from hardsim.lang import ast
 from hardsim.targets.result import MPMATH
 from tests.support.check import ModelOptions, compile_formula
 from tests.support.language import Unsupported, parse_expression
-from tests.support.model import PROVEN, REGIMES
+from tests.support.model import NAMED, PROVEN, REGIMES
 from tests.support.strategies import PAST_BINARY, PAST_UNARY, all_words
 from tests.support.subjects import agree, evaluations, known
 
@@ -27,11 +27,27 @@ def test_no_operator_is_left_out() -> None:
     assert {*get_args(ast.UnaryOp), *get_args(ast.BinaryOp)} <= words
 
 
-def test_the_hint_names_the_operators_of_the_past() -> None:
+def test_the_hint_names_the_operators_of_the_past_and_where_they_work() -> None:
+    """Each one that it names compiles in each regime but the two that it excludes, which have what it says."""
     with pytest.raises(Unsupported) as caught:
         compile_formula(parse_expression("X a", ["a", "b"]), ModelOptions("causal-temperature"))
-    named = re.search(r"Past operators \((.*)\) work", caught.value.hint)
-    assert {*known(named)[1].split()} == {*PAST_UNARY, *PAST_BINARY, "#L", "pos"}
+    found = known(
+        re.search(r"Past operators \((.*)\) work .* but (.*) and (.*), which have (.*), (.*) and", caught.value.hint)
+    )
+    named, *means, once, always = found.groups()
+    assert {*named.split()} == {*PAST_UNARY, *PAST_BINARY}
+    for operator in named.split():
+        file = parse_expression(f"a {operator} b" if operator in PAST_BINARY else f"{operator} a", ["a", "b"])
+        for regime in NAMED:
+            if regime not in means or operator in (once, always):
+                compile_formula(file, ModelOptions(regime))
+            else:
+                with pytest.raises(Unsupported, match="no construction"):
+                    compile_formula(file, ModelOptions(regime))
+    assert caught.value.hint.endswith("and comparisons of counts (#L, #).")
+    for regime in means:
+        for count in ("#L[a] > 1", "#[a] > #[b]"):
+            compile_formula(parse_expression(count, ["a", "b"]), ModelOptions(regime))
 
 
 @pytest.mark.sweep(every=5)
