@@ -684,11 +684,11 @@ class Model:
                     data, result = fill_file(made, name, request)
                     target.write(data)
                 return result
-            with refusing(name, "export"):
+            with refusing(name, "export", "folder"):
                 # The folder appears only when it is complete.
                 folder = Folder(Path(os.path.abspath(name)), "export")
             try:
-                with refusing(name, "export"):
+                with refusing(name, "export", "folder"):
                     result = fill_folder(made, to, folder.path, name, request)
                     folder.commit()
             finally:

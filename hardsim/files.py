@@ -35,6 +35,8 @@ LARGEST_TEXT = 4 * 2**20
 memory."""
 STDOUT = "-"
 """File name that means standard output."""
+STREAMED = ("--json", "--html", "--certificate", "--smt", "-o")
+"""The options that take it for a file."""
 EMPTY_NAME = "Give the name of a file, or '.' for this directory."
 """Advice for a file name that is empty."""
 MISSING = "Check the path; `hardsim examples` lists what is shipped."
@@ -192,20 +194,20 @@ def names_in(path: Path | str) -> list[str]:
 # ---- writing ----
 
 
-def refusal(path: str, option: str, why: str) -> InputError:
-    """Return the error for a file that cannot be written; `why` is the reason."""
-    hint = f"Give {option} a file in a directory that exists and that you can write"
-    hint += "." if option in ("--resume", "--plot", "plot", "save", "certificate") else ", or '-' for standard output."
+def refusal(path: str, option: str, why: str, what: str = "file") -> InputError:
+    """Return the error for a file, or a folder, that cannot be written; `why` is the reason."""
+    stream = ", or '-' for standard output" * (option in STREAMED)
+    hint = f"Give {option} a {what} that can be written{stream}."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)
 
 
 @contextmanager
-def refusing(path: str, option: str) -> Iterator[None]:
-    """Turn errors of the operating system while writing into an InputError."""
+def refusing(path: str, option: str, what: str = "file") -> Iterator[None]:
+    """Turn errors of the operating system while writing a file, or a folder, into an InputError."""
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
-        raise refusal(path, option, _reason(error)) from None
+        raise refusal(path, option, _reason(error), what) from None
 
 
 def target_of(path: str, option: str) -> Path:

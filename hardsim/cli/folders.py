@@ -33,7 +33,7 @@ def refusing_at(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        hint = "Give -o a name in a directory that exists and that you can write."
+        hint = "Give -o a folder that can be written."
         raise InputError(f"-o {path}: cannot be written ({reason})", hint) from None
 
 

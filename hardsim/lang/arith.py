@@ -404,9 +404,9 @@ class _Reader(Cited):
         super().__init__(source)
         self.start, self.text, self.names, self.sort = start, text, names, sort
         self.bounded = sort == "condition"
-        known = f", {' or '.join(names)}, or" if names else " or"
         self.functions = () if self.bounded else tuple(name for name in FUNCTIONS if name not in names)
-        self.operand = f"an integer{known} an opening bracket"
+        first = ["an integer", *names, *self.functions, "a sign", *["not"] * self.bounded]
+        self.operand = f"{', '.join(first)} or an opening bracket"
         self.parts: list[_Part] = []
         self.pending: list[_Pending] = []
         self.tokens: list[Lexeme] = []

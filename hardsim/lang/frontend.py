@@ -86,10 +86,19 @@ def _agreed(layout: Layout, line: FileLine, own: Alphabet, alphabet: GivenNames,
     # An alphabet given twice is accepted if both are equal, so that scripts can always give one.
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
-        what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
-        message = f"the {what} also given as {listed(names)}"
-        raise layout.error(line.body, message, hint="Give the alphabet in one of the two places only.")
+        message, hint = given_otherwise(given, own)
+        raise layout.error(line.body, message, hint=hint)
     return own
+
+
+def given_otherwise(given: Alphabet, own: Alphabet) -> tuple[str, str]:
+    """Return the message and the hint for an alphabet that is given in the arguments, and is not that of the file."""
+    if isinstance(given, Valuations) == isinstance(own, Valuations):
+        what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
+        return f"the {what} also given as {listed(names)}", "Give the alphabet in one of the two places only."
+    if isinstance(given, Valuations):
+        return "--props gives propositions, and this file has symbols", "Leave out --props."
+    return "--alphabet gives symbols, and this file has propositions", "Leave out --alphabet."
 
 
 def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Example]:

@@ -33,7 +33,7 @@ def save(stored: Stored, path: str) -> None:
     elif stored.vocabulary is not None:
         ids = {token: number for number, token in enumerate(stored.vocabulary)}
         files[VOCABULARY] = json_text(ids).encode()
-    with refusing(path, OPTION):
+    with refusing(path, OPTION, "folder"):
         folder = Folder(target, OPTION)
         try:
             for name, data in files.items():

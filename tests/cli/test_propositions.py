@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import written
+
 REQUESTS = "// every request is acknowledged\nprops: req ack\nat: first\naccept: {req}{ack}\nreject: {ack}{req}\n"
 REQUESTS += "G(req -> F ack)\n"
 
@@ -177,7 +179,7 @@ def test_errors_are_on_stderr_alone(
         (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
         (["-e", "F p", "--props", ""], "there are no propositions"),
         (["-e", "F 2p", "--props", "auto"], "no proposition is mentioned here"),
-        (["since", "--props", "p q"], "since:2:11: error: the propositions are also given as p q"),
+        (["since", "--props", "p q"], "since:2:11: error: --props gives propositions, and this file has symbols"),
         (["dyck2", "--props", "p q"], "--props is for formulas and regular expressions"),
     ],
 )
@@ -185,6 +187,34 @@ def test_options_that_contradict_each_other_are_refused(hardsim: Any, arguments:
     found = hardsim("check", *arguments)
     assert (found.code, found.out) == (2, "")
     assert said in " ".join(found.err.split())
+
+
+EDGE = "i -> 1; 1 -> 2 [label=p]; 2 [shape=doublecircle]"
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--props", "p", "error: --props gives propositions, and this file has symbols|Leave out --props."),
+        ("--props", "p r", "error: the propositions are also given as p r|Give the alphabet in one of the two places"),
+        ("--alphabet", "p", "error: --alphabet gives symbols, and this file has propositions|Leave out --alphabet."),
+        ("--alphabet", "p r", "error: the alphabet is also given as p r|Give the alphabet in one of the two places"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["ltl", "re", "dot"])
+def test_an_option_that_contradicts_a_file_is_named(
+    hardsim: Any, tmp_path: Path, suffix: str, option: str, given: str, said: str
+) -> None:
+    """A message about two kinds is tried with a file of the other kind."""
+    kind = ("alphabet", "props")[(option == "--props") != ("gives" in said)]
+    declared = (
+        f'digraph {{ graph [{kind}="p q"]; {EDGE} }}'
+        if suffix == "dot"
+        else f"{kind}: p q\n{'.' if suffix == 're' else 'p'}\n"
+    )
+    path = written(tmp_path / f"x.{suffix}", declared)
+    hardsim("show", path, option, given).refused(*said.split("|"))
+    hardsim("show", path, f"--{kind}", "p q").exits(0)
 
 
 # ---- dialects ----

@@ -110,3 +110,37 @@ def test_results_that_cannot_be_printed(since: Path, more: tuple[str, ...]) -> N
     assert wrong.err.count("soft/hard disagree") == 1
     if right is not None:  # test_process.py has the case without options
         right.exits(2).says("standard output cannot be written").unsaid("PROVED")
+
+
+STREAMED = [
+    ("check", "--max-n", "2", "--json"),
+    ("prove", "--max-n", "3", "--certificate"),
+    ("prove", "--all-n", "--smt"),
+    ("equiv", "{since}", "--html"),
+    ("compile", "-o"),
+    ("show", "--automaton", "dot", "-o"),
+]
+"""Commands, each with an option whose file may be standard output."""
+NAMED = [
+    ("check", "--max-n", "2", "--resume"),
+    ("trace", "ab", "--plot"),
+    ("prove", "--all-n", "--rocq"),
+    ("export", "--to", "torch", "-o"),
+    ("report", "-o"),
+]
+"""Commands, each with an option that needs a name."""
+
+
+@pytest.mark.parametrize("command", [*STREAMED, *NAMED], ids=lambda command: f"{command[0]} {command[-1]}")
+def test_the_advice_has_the_ways_out_that_there_are(hardsim: Cli, since: Path, command: tuple[str, ...]) -> None:
+    """It names a file or a folder, and standard output where that works; no directory is blamed for a full disk."""
+    first, *given = (one.format(since=since) for one in command)
+    option, streamed = command[-1], command in STREAMED
+    what = "folder" if first in ("export", "report") or option == "--rocq" else "file"
+    stream = ", or '-' for standard output" * streamed
+    advice = f"  Give {option} a {what} that can be written{stream}.\n"
+    places = [f"{FULL}/x"] if what == "folder" else ["/nowhere/x.html"]
+    for place in places + [FULL] * (what == "file" and option not in ("--resume", "--plot")):
+        hardsim(first, since, *given, place).says(advice).unsaid("directory that exists")
+    if what == "file":
+        assert hardsim(first, since, *given, "-").code == (0 if streamed else 2)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hardsim.errors import Source
 from hardsim.lang.arith import (
     MAX_OPERATIONS,
     Application,
@@ -23,6 +24,7 @@ from hardsim.lang.arith import (
     Rational,
     Variable,
     linear_form,
+    read_tree,
 )
 from hardsim.lang.reals import FUNCTIONS
 from tests.support.language import Arith, SourceError, parse_arith
@@ -298,13 +300,32 @@ def test_hints() -> None:
     assert error_of("0.25*n").hint == "numbers are exact: write 1/4"
     assert error_of("1.2.3").hint == "numbers are exact: integers and their quotients"
     assert error_of("2n").hint == "a product is written *: 2*n"
-    assert error_of("1/x").expected == "an integer, i or n, or an opening bracket"
-    assert raised(SourceError, parse_arith, "m", ()).expected == "an integer or an opening bracket"
     assert error_of("1 % i").hint == "the remainder is written mod"
     assert error_of("PRIME(i)/2").hint == "the functions are log, sqrt, exp; each takes one number"
     assert error_of("logs(i)/2").hint == "did you mean log?"
     assert error_of("2*(i < n)").hint == "write [(i < n)] for 1 where it holds and 0 elsewhere"
     assert error_of("[i]").hint == "compare it with something, as in i mod 2 == 0"
+
+
+@pytest.mark.parametrize("text", ["", "1/x", "(1 + )", "2*()", "foo"])
+@pytest.mark.parametrize("names", [("i", "n"), ("len",), (), ("log", "n")])
+def test_everything_is_expected_that_an_operand_begins_with(text: str, names: tuple[str, ...]) -> None:
+    """An operand begins with what is listed, and with nothing else."""
+    expected = raised(SourceError, parse_arith, text, names).expected.replace(" or ", ", ").split(", ")
+    functions = [name for name in ("log", "sqrt", "exp") if name not in names]
+    assert expected == ["an integer", *sorted(names), *functions, "a sign", "an opening bracket"]
+    for start in ("2", *names, *(f"{name}(4)" for name in functions), "-1", "+1", "(1)", "[1 = 2]"):
+        parse_arith(f"3*({start})", names)
+    for start in ("*1", "div 1", "^1", "=1", ")", "]", "% 1", "not 1"):
+        raised(SourceError, parse_arith, start, names)
+
+
+def test_everything_is_expected_that_an_operand_of_a_condition_begins_with() -> None:
+    for text in ("", "i < ", "() < 1"):
+        error = raised(SourceError, read_tree, Source("f", text), 0, text, ("i", "n"), "condition")
+        assert error.expected == "an integer, i, n, a sign, not or an opening bracket"
+    for text in ("2 = 2", "i < n", "-1 < i", "+1 < i", "not i < n", "(i) < (n)"):
+        read_tree(Source("f", text), 0, text, ("i", "n"), "condition")
 
 
 def test_powers_of_units_are_never_huge() -> None:

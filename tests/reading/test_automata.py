@@ -143,7 +143,7 @@ def test_attributes_declare_the_alphabet(tmp_path: Path) -> None:
     found = opened(tmp_path, "x.dot", text)
     assert accepted(found, 1) == {"{p,q}", "{p,r}"}
     assert declares(str(tmp_path / "x.dot"))
-    with pytest.raises(SourceError, match="also given as a b"):
+    with pytest.raises(SourceError, match="--alphabet gives symbols, and this file has propositions"):
         opened(tmp_path, "x.dot", text, alphabet="a b")
 
 

@@ -94,7 +94,7 @@ def require_free(path: str, option: str, module: str | None = None) -> Path:
     if not path:
         raise InputError(f"{option}: the name of the folder is empty", f"Name a folder: {option} theorem")
     target = Path(os.path.abspath(path))
-    with refusing(path, option):
+    with refusing(path, option, "folder"):
         with suppress(FileNotFoundError):
             os.lstat(target)  # a bad name is reported before anything runs
         if os.path.lexists(target) and not target.is_dir():
@@ -128,7 +128,7 @@ def _listed(target: Path) -> Sequence[str] | None:
 def write_folder(target: Path, option: str, files: Mapping[str, str]) -> None:
     """Write the files of a folder. A new folder appears whole; in one that hardsim wrote, each file is replaced as a
     whole if it differs. Raises InputError if that fails: no file is ever incomplete."""
-    with refusing(str(target), option):
+    with refusing(str(target), option, "folder"):
         if _listed(target) is None:
             with closing(Folder(target, option)) as made:
                 for name, text in files.items():

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from hardsim.errors import InputError, Source, SourceError, did_you_mean
+from hardsim.lang.frontend import given_otherwise
 from hardsim.lang.valuations import (
     MENTIONED,
     Alphabet,
@@ -179,9 +180,8 @@ def _declared(graph: DotGraph, alphabet: GivenNames, props: GivenNames) -> Alpha
         else:
             declared = check_propositions(own.text, _exclusions(graph, split_names(own.text)))
     if given is not None and given != declared:
-        what, names = ("propositions are", given.props) if isinstance(given, Valuations) else ("alphabet is", given)
-        message = f"the {what} also given as {listed(names)}"
-        raise SourceError(graph.source, own.span, message, "", "Give the alphabet in one of the two places only.")
+        message, hint = given_otherwise(given, declared)
+        raise SourceError(graph.source, own.span, message, "", hint)
     return declared
 
 

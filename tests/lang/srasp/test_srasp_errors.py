@@ -469,7 +469,7 @@ def test_limits(right: str, column: int, message: str) -> None:
         ("accept: a\nP := in", "map:", None),
         ("map: a b\nP := in", "WORD -> WORD, with blanks around the arrow", None),
         ("pad:\nP := in", "an expression in len, as in pad: 2*len", None),
-        ("pad: 2*n\nP := in", "an integer, len, or an opening bracket", None),
+        ("pad: 2*n\nP := in", "an integer, len, log, sqrt, exp, a sign or an opening bracket", None),
         ("rel r = {'a'}\nP := r(in) & r", "r(x1(i))", None),
         ("source: x\nsource: y\nP := Q_a", "one source: line", None),
         ("pad: len\npad: len\nP := in", "one pad: line", None),
