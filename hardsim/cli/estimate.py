@@ -232,7 +232,7 @@ class Bar:
         """Show the state of a check; call this after every word or shard."""
         found = "no mismatch so far" if not state.mismatches else f"{count(state.mismatches)} mismatches"
         undecided = f", {count(state.undecided)} undecided" if state.undecided else ""
-        self._title = f"length {state.n}, {found}{undecided}"
+        self._title = f"length {state.n}, {'first of two passes' if state.measuring else found + undecided}"
         if self._words is None:
             self._show(state.done, state.total, KEPT, state.done, state.total, state.measuring)
         else:
@@ -257,33 +257,40 @@ class Bar:
         if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
             return
         self._shown = now
-        self._announce(total - done, advice, now, place, whole, again)
-        if self.silent:
+        if self._announced and self.silent:
             return
+        left = None if again else self._pace.left(now, place, whole)
+        self._announce(left, total - done, advice, self._pace.at_this_rate(now, place, whole))
+        if not self.silent:
+            self._draw(done, total, now, None if left is None else now + left)
+
+    def _draw(self, done: int, total: int, now: float, end: float | None) -> None:
+        """Draw the bar now; `end` is when the task will be done, if that is known."""
         if self._progress is None:
             from hardsim.cli.drawn_bar import drawn_bar
 
             activity.hold()
             self._progress = drawn_bar()
-            self._progress.add_task(visible(self._title), completed=done, total=total, rate="", since=now)
+            self._progress.add_task(visible(self._title), completed=done, total=total, rate="", since=now, end=end)
             self._progress.start()
             return
         (task,) = self._progress.tasks
         if done != task.completed:
             task.fields["since"] = now
+        task.fields["end"] = end
         self._progress.update(task.id, completed=done, total=total, description=visible(self._title))
         if task.speed is not None:
             task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
 
-    def _announce(self, more: int, advice: str, now: float, place: float, whole: float, again: bool) -> None:
-        """Print the time left once, if it is known and long, or before that, that it is long."""
+    def _announce(self, left: float | None, more: int, advice: str, rest: float) -> None:
+        """Print the time `left` once, if it is known and long, or before that, that it is long; `rest` is the time that
+        `more` parts take at the present rate."""
         if self._announced:
             return
-        left, spent = None if again else self._pace.left(now, place, whole), self._pace.spent(now)
         if left is not None and left > LONG:
             self._announced = True
             note(f"{self._name}: {count(more)} more {self._unit}: about {duration(left)}. {advice}")
-        elif left is None and not self._sized and spent > UNKNOWN and self._pace.at_this_rate(now, place, whole) > LONG:
+        elif left is None and not self._sized and self._pace.spent(self._shown) > UNKNOWN and rest > LONG:
             self._sized = True
             note(f"{self._name}: {count(more)} more {self._unit}; how long is not known yet. {advice}")
 

@@ -14,10 +14,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.progress import TimeRemainingColumn
 
 from hardsim.campaign.check import requested
-from hardsim.cli.drawn_bar import STALE, drawn_bar
+from hardsim.cli.drawn_bar import STALE, TimeLeft, drawn_bar
 from hardsim.cli.estimate import Bar, Pace, WordsInOrder, bar, duration, words_bar
 from hardsim.targets.external import judging
 from hardsim.targets.inputs.network import of_network
@@ -208,13 +207,38 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_bar_says_rate_time_left_and_verdict(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
     terminal = look(monkeypatch)
     with bar("since.ltl") as shown:
-        for words in (100, 150, 400, 460):
-            # 100 words were known before; then 2 seconds for 50, for 250 and for 60: 540 more take about 10.
+        for words in range(100, 461, 10):
+            # 100 words were known before; then 10 take a second each time: 540 more take 54, one of which passes here.
             shown.update(Progress(7, words, 1000, 0, 0, 100))
-            clock[0] += 2
+            clock[0] += 1
     assert "length 7, no mismatch so far" in terminal.getvalue()
     last = [line for line in terminal.getvalue().split("\r") if "460/1000" in line][-1]
-    assert re.search(r" 460/1000.* 30 words/s .*0:00:18", last)
+    assert re.search(r" 460/1000.* 10 words/s .*0:00:53", last)
+
+
+def test_the_bar_says_nothing_of_a_second_pass_and_little_of_a_time_that_grows(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float]
+) -> None:
+    """While words are measured before the temperature is known, the time of softmax is unknown. So is the time left
+    where words take ever longer, in steps."""
+    terminal = look(monkeypatch)
+    with bar("x.srasp") as shown:
+
+        def update(words: int, seconds: float, measuring: bool) -> None:
+            clock[0] += seconds
+            shown.update(Progress(7, words, 200, 0, 0, 0, words % 100, measuring))
+            if shown._progress is not None:
+                shown._progress.refresh()
+
+        for words in range(1, 100):
+            update(words, 0.1, True)
+        for words in range(101, 121):
+            update(words, 0.5 if words < 110 else 5.0 if words < 116 else 20.0, False)
+    drawn = [line for line in terminal.getvalue().split("\r") if "/200" in line]
+    assert len(drawn) > 50
+    assert all("-:--:--" in line for line in drawn)
+    assert "length 7, first of two passes" in drawn[0]
+    assert "length 7, no mismatch so far" in drawn[-1]
 
 
 @pytest.mark.parametrize(
@@ -303,15 +327,18 @@ def test_a_time_left_is_not_shown_while_a_part_takes_much_longer_than_those_befo
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     shown = drawn_bar()
-    number = shown.add_task("steps", total=10, rate="", since=now[0])
+    number = shown.add_task("steps", total=10, rate="", since=now[0], end=None)
     (task,), column = shown.tasks, shown.columns[-1]
+    assert isinstance(column, TimeLeft)
+    assert column.render(task).plain == "-:--:--"
     for done in range(1, 5):
         now[0] += 1
-        task.fields["since"] = now[0]
+        task.fields.update(since=now[0], end=now[0] + 6)
         shown.update(number, completed=done)
-    assert isinstance(column, TimeRemainingColumn)
     assert column.render(task).plain == "0:00:06"
-    now[0] += STALE + 1
+    now[0] += 2
+    assert column.render(task).plain == "0:00:04"
+    now[0] += STALE
     assert column.render(task).plain == "-:--:--"
 
 
