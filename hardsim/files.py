@@ -453,6 +453,8 @@ class Sink:
     def spare_folder(self, folder: str, option: str) -> None:
         """Require that this sink does not write into a folder that another option names, whose files are fixed. Raises
         InputError if it would."""
+        if self.path != STDOUT and same_file(self.path, folder):
+            raise InputError(f"{option} and {self.option} both write {self.path}", "Name two files.")
         if self._draft is not None and same_file(os.path.dirname(self.path) or os.curdir, folder):
             message = f"{self.option} {self.path} is inside the folder of {option}, which has files of its own"
             raise InputError(message, f"Write {self.option} to another folder.")

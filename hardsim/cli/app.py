@@ -11,8 +11,8 @@ import sys
 from contextlib import suppress
 
 from hardsim.campaign.interrupts import answer_signals, interruptible, leave_signals
-from hardsim.cli.exit_codes import INTERRUPTED
-from hardsim.cli.start import pause_collection
+from hardsim.cli.exit_codes import BAD_INPUT, INTERRUPTED
+from hardsim.cli.start import pause_collection, too_little
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """The variables from which the libraries of linear algebra that NumPy is built with read their number of threads."""
@@ -22,6 +22,10 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing is raised."""
     try:
         with interruptible():
+            if (message := too_little()) is not None:
+                with suppress(OSError, ValueError, AttributeError):
+                    sys.stderr.write(f"{message}\n")
+                return BAD_INPUT
             from hardsim.cli.commands import dispatch
 
             return dispatch(arguments)

@@ -771,6 +771,9 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
             try:
                 try:
                     with interruptible():
+                        if current.sink is not None:
+                            # Now, and not when results are to be written: then memory may be short, or time.
+                            import_module("hardsim.report.document")
                         yield current
                 except KeyboardInterrupt:
                     current.interrupted = True

@@ -1,4 +1,4 @@
-"""Garbage collection while a command starts, and what becomes of memory that arrays leave.
+"""The limits of this process, garbage collection while a command starts, and what becomes of memory that arrays leave.
 
 What modules make as they are imported stays until the end, so looking for garbage among it again and again finds none,
 and takes a tenth of the time of a short command.
@@ -22,6 +22,29 @@ get memory of their own, which is given back with them."""
 KEPT = 2**26, 2**22
 """Their values, in bytes. Arrays of a batch are smaller than the second; larger ones are few, and would stay."""
 _paused = False
+LEAST_MEMORY, LEAST_FILES = 2**28, 32
+"""Least bytes of addresses, and least number of open files, with which every module and a few processes fit."""
+
+
+def too_little() -> str | None:
+    """Return an error message if a limit of this process is too low for the modules of hardsim; None if there is none.
+    Their libraries end a process with exit code 1 where memory is short, which would look like a verdict."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return None
+    for number, least, unit, what, letter in (
+        (resource.RLIMIT_AS, LEAST_MEMORY, 2**20, "use {} MiB of memory", "v"),
+        (resource.RLIMIT_NOFILE, LEAST_FILES, 1, "open {} files", "n"),
+    ):
+        soft, _ = resource.getrlimit(number)
+        if soft != resource.RLIM_INFINITY and soft < least:
+            may = what.format(soft // unit)
+            return (
+                f"error: this process may {may}, and hardsim needs {least // unit}\n"
+                f"  Raise the limit, which `ulimit -{letter}` shows."
+            )
+    return None
 
 
 def pause_collection() -> None:

@@ -467,3 +467,33 @@ for _ in range(3):
 print(faults() - before < 1000)
 """
     assert ended(sys.executable, "-c", program).out.splitlines()[-1] == str(kept)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other limits")
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        ("-v 102400", "error: this process may use 100 MiB of memory, and hardsim needs 256\n"),
+        ("-n 12", "error: this process may open 12 files, and hardsim needs 32\n"),
+    ],
+)
+def test_a_limit_too_low_for_the_libraries_is_no_verdict(limit: str, text: str) -> None:
+    """OpenBLAS ends a process without memory with exit code 1, which means a mismatch."""
+    found = subprocess.run(
+        ["sh", "-c", f"ulimit {limit}; exec {HARDSIM} check since --max-n 2"],
+        capture_output=True, env=environment(), encoding="utf-8",
+    )  # fmt: skip
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == text + f"  Raise the limit, which `ulimit {limit[:2]}` shows.\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other limits")
+@pytest.mark.parametrize("limit", [f"-v {2**18}", "-n 32"])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_at_the_least_limits_a_check_runs_and_writes_its_document(limit: str, workers: str, tmp_path: Path) -> None:
+    command = f"{HARDSIM} check since flipflop.ltl --max-n 3 --workers {workers} --json {tmp_path / 'x.json'}"
+    found = subprocess.run(
+        ["sh", "-c", f"ulimit {limit}; exec {command}"], capture_output=True, env=environment(), encoding="utf-8"
+    )
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "x.json").stat().st_size

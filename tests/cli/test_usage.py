@@ -204,12 +204,14 @@ def test_an_input_is_never_overwritten(
 
 
 @pytest.mark.parametrize(
-    "command", [("compile", "-o"), ("check", "--resume"), ("prove", "--certificate"), ("bound", "--plot")]
+    "command",
+    [("compile", "-o"), ("check", "--resume"), ("prove", "--certificate"), ("prove", "--rocq"), ("bound", "--plot")],
 )
 def test_a_file_and_the_report_are_two_files(
     hardsim: Any, since: Path, tmp_path: Path, command: tuple[str, str]
 ) -> None:
-    outcome = hardsim(command[0], since, command[1], tmp_path / "one.svg", "--json", tmp_path / "." / "one.svg")
+    some = ("--all-n",) if command[1] == "--rocq" else ()
+    outcome = hardsim(command[0], since, *some, command[1], tmp_path / "one.svg", "--json", tmp_path / "." / "one.svg")
     outcome.refused(f"{command[1]} and --json both write")
     assert [path.name for path in tmp_path.iterdir()] == ["since.ltl"]
 
