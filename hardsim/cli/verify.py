@@ -9,13 +9,12 @@ from time import perf_counter
 
 from hardsim.cli.estimate import bar
 from hardsim.cli.session import ResultText, Session, check_source, session
-from hardsim.cli.streams import say
 from hardsim.errors import LONGEST_MESSAGE, InputError, limited
 from hardsim.options.table import Request
 from hardsim.proving.rocq_comparison import RocqResult, compare_folder
 from hardsim.proving.verify import CertifiedTarget, VerifyResult, verified
 from hardsim.report.rocq_comparison import compared_lines, compared_reach
-from hardsim.report.verify import certificate_lines, print_valid, print_validity, reach
+from hardsim.report.verify import certificate_lines, print_result, print_validity, reach
 from hardsim.targets.base import ModelOptions
 from hardsim.targets.opening import read_expression, read_input
 
@@ -37,9 +36,6 @@ def command(request: Request) -> None:
             with current.guard(name):
                 with bar(name, "parts", f"{name}: parts checked") as progress:
                     result = verified(name, target, progress.show)
-                if not result.valid:
-                    # Not on standard output, where whoever looks for VALID would find it.
-                    say(f"{name}: INVALID: {limited(str(result.reason), LONGEST_MESSAGE)}")
                 shown = _result_text(result, reach(result), certificate_lines(result) if result.valid else ())
                 current.conclude(result.valid, undecided=False, shown=shown)
 
@@ -59,15 +55,14 @@ def _compare(request: Request, folder: str, current: Session) -> None:
     current.expand([name], lambda path: [path])
     with current.guard(name):
         result = compare_folder(name, folder)
-        if not result.valid:
-            say(f"{name}: INVALID: {limited(str(result.reason), LONGEST_MESSAGE)}")
         shown = _result_text(result, compared_reach(result), compared_lines(result) if result.valid else ())
         current.conclude(result.valid, undecided=False, shown=shown)
 
 
 def _result_text(result: VerifyResult | RocqResult, reach: str, lines: Sequence[str]) -> ResultText:
-    """Return how to print a result, with lines below its verdict; reports for other programs have invalid ones, too."""
-    full, brief = (partial(print_valid, result=result, reach=reach, lines=below) for below in (lines, ()))
+    """Return how to print a result, with lines below its verdict."""
+    shown = reach if result.valid else limited(reach, LONGEST_MESSAGE)
+    full, brief = (partial(print_result, result=result, reach=shown, lines=below) for below in (lines, ()))
     return ResultText(result, full, brief, reach=reach, details=partial(print_validity, result=result, reach=reach))
 
 

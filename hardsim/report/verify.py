@@ -37,12 +37,11 @@ def print_validity(screen: Screen, result: VerifyResult | RocqResult, reach: str
     print_headline(screen, result.verdict, style, result.input, reach)
 
 
-def print_valid(screen: Screen, result: VerifyResult | RocqResult, reach: str, lines: Iterable[str]) -> None:
-    """Print the verdict on something valid, and lines below it. Print nothing of something invalid."""
-    if result.valid:
-        print_validity(screen, result, reach)
-        for line in lines:
-            screen.line(line)
+def print_result(screen: Screen, result: VerifyResult | RocqResult, reach: str, lines: Iterable[str]) -> None:
+    """Print the verdict on a certificate or on a Rocq instance, with what it is about, and lines below it."""
+    print_validity(screen, result, reach)
+    for line in lines:
+        screen.line(line)
 
 
 def certificate_lines(result: VerifyResult) -> list[str]:

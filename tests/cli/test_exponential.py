@@ -34,7 +34,7 @@ def test_a_certificate_is_about_the_network_with_its_format(hardsim: Cli, tmp_pa
     hardsim("check", model, "--max-n", "3").exits(0, "PROVED")
     hardsim("check", model, "--exponential", "fp32", "--max-n", "3").exits(2).says("--exponential").says("fp32")
     hardsim("compile", *ONCE, "--exponential", "fp32", "-o", model).exits(0)
-    hardsim("verify", path, "--model", model).exits(1).says("INVALID").says("differs from that of")
+    hardsim("verify", path, "--model", model).clean("INVALID", "differs from that of", code=1)
 
 
 @pytest.mark.parametrize(("text", "n", "word"), [("a S b", 34, "c" * 33 + "b"), ("Y a", 68, "b" * 66 + "aa")])

@@ -72,21 +72,21 @@ def test_the_record(hardsim: Any, folder: Path, model: Path) -> None:
 )  # fmt: skip
 def test_the_first_difference(hardsim: Any, folder: Path, model: Path, old: str, new: str, message: str) -> None:
     replace(folder / "since.v", old, new)
-    found = hardsim("verify", model, "--rocq", folder).refused(message, code=1)
-    assert found.err.startswith(f"{model}: INVALID: ")
+    found = hardsim("verify", model, "--rocq", folder).clean(message, code=1)
+    assert found.out.startswith(f"INVALID  {model}\n")
 
 
 def test_the_reading_position(hardsim: Any, folder: Path, model: Path) -> None:
     text = (folder / "since.v").read_text(encoding="utf-8")
     (folder / "since.v").write_text(text.replace("AtLast", "AtFirst"), encoding="utf-8")
     message = "reading position: AtFirst in the instance, at: last in the model's formula"
-    hardsim("verify", model, "--rocq", folder).refused(message, code=1)
+    hardsim("verify", model, "--rocq", folder).clean(message, code=1)
 
 
 def test_a_changed_library(hardsim: Any, folder: Path, model: Path) -> None:
     with (folder / "Check.v").open("a", encoding="utf-8") as file:
         file.write("Axiom x : False.\n")
-    hardsim("verify", model, "--rocq", folder).refused(
+    hardsim("verify", model, "--rocq", folder).clean(
         "INVALID", "Check.v: differs from the one that hardsim has", code=1
     )
 
@@ -112,7 +112,7 @@ def test_folders_that_are_refused(hardsim: Any, folder: Path, model: Path, tmp_p
         (folder / name).unlink()
     for name in ("Makefile", "_CoqProject"):
         (folder / name).write_text("all:\n")
-        hardsim("verify", model, "--rocq", folder).refused(f"{name}: differs from the one that hardsim has", code=1)
+        hardsim("verify", model, "--rocq", folder).clean(f"{name}: differs from the one that hardsim has", code=1)
         (folder / name).unlink()
     (folder / "inner").mkdir()
     refused("inner belongs neither to the instance nor to the library")
@@ -160,7 +160,11 @@ def test_null_is_absent(hardsim: Any, folder: Path, model: Path, name: str, code
     document = json.loads(model.read_text())
     (document["model"]["layers"][0] if name == "ffn" else document["model"])[name] = None
     model.write_text(json.dumps(document))
-    hardsim("verify", model, "--rocq", folder).refused("INVALID" if code == 1 else "without w1", code=code)
+    found = hardsim("verify", model, "--rocq", folder)
+    if code == 1:
+        found.clean("INVALID", code=1)
+    else:
+        found.refused("without w1")
 
 
 def test_no_result_is_written_into_the_folder(hardsim: Any, folder: Path, model: Path) -> None:

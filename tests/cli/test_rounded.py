@@ -28,7 +28,7 @@ def test_a_certificate_is_about_the_network_with_its_rounding(hardsim: Cli, tmp_
     hardsim("compile", *ONE, "--rounding", "biased:4", "-o", model).exits(0)
     hardsim("verify", path, "--model", model).exits(0, "VALID")
     hardsim("compile", *ONE, "--rounding", "biased:3", "-o", model).exits(0)
-    hardsim("verify", path, "--model", model).exits(1).says("INVALID").says("differs from that of")
+    hardsim("verify", path, "--model", model).clean("INVALID", "differs from that of", code=1)
 
 
 @pytest.mark.parametrize("typed", ["floor:8", "floor:1", "nearest:3", "biased:1", "biased:8"])
