@@ -625,7 +625,7 @@ class Listing:
         self.headed = True
         cells = [result.verdict.value, *(network_row if self.headers is NETWORK_HEADERS else summary_row)(result)]
         # The verdict is printed apart from the rest, because it alone is coloured.
-        rest = self._line(cells)[self.widths[0] :]
+        rest = self._line(cells)[self.widths[0] :] + bounded_text(result)
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
 
     def brief(self, result: CheckResult, alphabet: Sequence[str]) -> None:
@@ -644,12 +644,14 @@ class Listing:
         self.failed = []
 
     def _line(self, cells: Sequence[str]) -> str:
-        shown = []
+        line, end = "", 0
         for place, (cell, width) in enumerate(zip(cells, self.widths, strict=False)):
-            text = visible(self.screen.called(cell))
-            space = " " * (width - cell_len(text))
-            shown.append(text + space if place < 2 else space + text)
-        return (" " * GAP).join(shown).rstrip()
+            text, end = visible(self.screen.called(cell)), end + width
+            # A cell that is wider than its column takes room from the next one, whose end stays in place.
+            space = " " * (end - cell_len(line) - cell_len(text))
+            line += (text + space if place < 2 else space + text) + " " * GAP
+            end += GAP
+        return line.rstrip()
 
 
 def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
@@ -675,16 +677,21 @@ def print_unproved(screen: Screen, results: Sequence[CheckResult]) -> None:
 
 
 def summary_row(result: CheckResult) -> list[str]:
-    """Return the table row of one result: input, number of words (and of those that softmax was not run on), least
-    score gap and largest error over all lengths."""
+    """Return the table row of one result: input, number of words, least score gap and largest error over all
+    lengths."""
     lengths = result.lengths
-    bounded = sum(length.bounded for length in lengths)
     return [
         named(result.input, result.model.regime),
-        f"{count(result.words)} ({bounded:,} by a bound)" if bounded else count(result.words),
+        count(result.words),
         short(least(length.score_gap for length in lengths)),
         short(max((length.error for length in lengths), default=None)),
     ]
+
+
+def bounded_text(result: CheckResult) -> str:
+    """Return, for the end of a table row, how many words softmax was not run on; "" if there are none."""
+    bounded = sum(length.bounded for length in result.lengths)
+    return f"  ({bounded:,} by a bound)" if bounded else ""
 
 
 def network_row(result: CheckResult) -> list[str]:

@@ -273,6 +273,15 @@ def test_of_several_results_each_has_a_row_and_failures_come_last() -> None:
         target = io.StringIO()
         Listing(Screen(target), ["name"], regime).add(other, ALPHABET)
         assert len({len(line) for line in target.getvalue().splitlines()}) == 1
+    # A note on words that softmax was not run on stands behind the columns, and a wide cell moves no later column.
+    (length, *others) = RESULT.lengths
+    noted = replace(RESULT, lengths=(replace(length, bounded=75), *others))
+    head, row = listed([noted])[:2]
+    assert row.endswith("  (75 by a bound)")
+    assert len(row.removesuffix("  (75 by a bound)")) == len(head)
+    many = replace(RESULT, lengths=(replace(length, words=12_345_678), *others))
+    head, row = listed([many])[:2]
+    assert len(row) == len(head)
     # Numbers that do not fit beside a long name are left out.
     assert listed([replace(RESULT, input="x" * 70)])[1] == f"OBSERVED   {'x' * 70}"
     assert printed(print_list, [RESULT, MODEL]).splitlines()[1].split()[:2] == ["OBSERVED", "x[/b].ltl"]
