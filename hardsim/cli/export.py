@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import uninterrupted
 from hardsim.cli.estimate import layers_bar, patient
-from hardsim.cli.folders import draft_of, free_directory, refusing_at
+from hardsim.cli.folders import draft_of, free_directory, refusing_at, require_apart
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
@@ -115,7 +114,7 @@ def _to_folder(request: Request, goal: Goal) -> None:
         raise InputError(f"--to {goal} writes a folder, not to standard output", "Name a directory: -o exported")
     target = free_directory(request.output, "the export", "exported")
     # Checked before the folder is made, where the document would be in its way.
-    _require_apart(request.json, target)
+    require_apart(request.json, target, "the network")
     with draft_of(target) as folder, session("export", request, request.seed) as current:
         for given in current.read():
             with current.guard(given.name):
@@ -134,15 +133,6 @@ def _to_folder(request: Request, goal: Goal) -> None:
                 with uninterrupted(), refusing_at(target):
                     folder.commit()
                 _keep_and_print(current, result)
-
-
-def _require_apart(document: str | None, target: Path) -> None:
-    """Require that the JSON document is not written into the folder of the network, or in its place."""
-    if document is not None and document != STDOUT:
-        place, folder = (Path(os.path.realpath(one)) for one in (document, target))
-        if folder in (place, *place.parents):
-            message = f"--json {document} is in the folder that -o names, which may contain only the network"
-            raise InputError(message, "Write the JSON document somewhere else.")
 
 
 def _made(current: Session, given: Input) -> Export:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.errors import InputError
-from hardsim.files import Folder
+from hardsim.files import STDOUT, Folder
 
 
 def free_directory(name: str | None, what: str, example: str) -> Path:
@@ -24,6 +24,16 @@ def free_directory(name: str | None, what: str, example: str) -> Path:
         if os.path.lexists(path) and not path.is_dir():
             raise InputError(f"-o {name}: exists and is not a directory", "Give -o another name.")
     return path
+
+
+def require_apart(document: str | None, target: Path, what: str) -> None:
+    """Require that the JSON document is not written into the directory that -o names, or in its place. `what` is the
+    only content of that directory, for messages. Raises InputError if it would be."""
+    if document is not None and document != STDOUT:
+        place, folder = (Path(os.path.realpath(one)) for one in (document, target))
+        if folder in (place, *place.parents):
+            message = f"--json {document} is in the folder that -o names, which may contain only {what}"
+            raise InputError(message, "Write the JSON document somewhere else.")
 
 
 @contextmanager

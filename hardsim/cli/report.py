@@ -27,13 +27,13 @@ from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import Work, checked
 from hardsim.cli.estimate import bar, bound_bars
-from hardsim.cli.folders import draft_of, free_directory, refusing_at
+from hardsim.cli.folders import draft_of, free_directory, refusing_at, require_apart
 from hardsim.cli.session import Names, Session, check_source, session
 from hardsim.cli.streams import note, say
 from hardsim.cli.typer_options import options_of
 from hardsim.errors import InputError, Undecided
 from hardsim.examples import located
-from hardsim.files import is_directory, read_bytes, require_here
+from hardsim.files import STDOUT, Sink, is_directory, read_bytes, require_here
 from hardsim.lang.corpus import line_of
 from hardsim.lazy_dataclass import dataclass
 from hardsim.measuring.bound import BoundOptions, BoundResult, bound_report, bound_subject
@@ -58,7 +58,7 @@ INPUTS, RESULTS, COMMAND, SCHEMA_VERSION = "inputs", "results.json", "command.js
 UNREADABLE = "unreadable"
 """The key of `command.json` under which the errors of inputs without a copy are kept, if there are any."""
 PAGE, PAPER = "index.html", "report.tex"
-LEFT_OUT = ("files", "output", "workers", "quiet")
+LEFT_OUT = ("files", "output", "json", "workers", "quiet")
 KEPT = [name for name in options_of("report") if name not in LEFT_OUT]
 """Options on which the results depend, which are kept for `replay`."""
 PACKAGES = ("numpy", "mpmath", "python-flint")
@@ -75,14 +75,18 @@ def command(request: Request) -> None:
     check_source(request)
     require_here()
     target = free_directory(request.output, "the report", "report")
-    with draft_of(target) as folder:
+    require_apart(request.json, target, "the report")
+    alone = request.json == STDOUT  # then the document alone is on standard output
+    with draft_of(target) as folder, _document(request.json) as sink:
         draft = folder.path
-        originals, written = _copied(request, draft), request.written - {"lines"}
+        originals, written = _copied(request, draft, sink), request.written - {"lines"}
         if len(originals.files) == len(originals.unreadable) == 1:
             raise next(iter(originals.unreadable.values()))
         files = None if request.files is None else originals.files
         copied = replace(request, files=files, lines=False, written=written)
-        found = run(copied, draft, draft / RESULTS, Names(originals.names), unreadable=originals.unreadable)
+        found = run(copied, draft, draft / RESULTS, Names(originals.names), alone, originals.unreadable)
+        if sink is not None and (draft / RESULTS).is_file():
+            _write_document(sink, draft / RESULTS, found)
         # Without a complete run there is nothing that `replay` could compare with.
         if found.code == exit_codes.INTERRUPTED or not found.parts or not (draft / RESULTS).is_file():
             say("no report was written")
@@ -96,10 +100,29 @@ def command(request: Request) -> None:
             codes = [found.code, streams.report(error)]
             say("no report was written")
             raise typer.Exit(exit_codes.worst(codes)) from None
-    if not request.quiet:
+    if not (request.quiet or alone):
         where = os.path.join(request.output or "", "index.html")
         Screen().line(f"report: {where} and report.tex; `hardsim replay` runs it again", folds=False)
     raise typer.Exit(found.code)
+
+
+@contextmanager
+def _document(path: str | None) -> Iterator[Sink | None]:
+    """Yield the destination of --json; None if the option is not given."""
+    if path is None:
+        yield None
+        return
+    with Sink(path, "--json") as sink:
+        yield sink
+
+
+def _write_document(sink: Sink, document: Path, found: ReportRun) -> None:
+    """Write the JSON document of a run. An error is added to the exit code: the report is written all the same."""
+    try:
+        sink.write(document.read_text(encoding="utf-8"))
+    except InputError as error:
+        code = streams.report(error)
+        found.code = found.code if found.code == exit_codes.INTERRUPTED else exit_codes.worst([found.code, code])
 
 
 # ---- results ----
@@ -274,9 +297,9 @@ class Originals:
             self.unreadable[name] = error
 
 
-def _copied(request: Request, draft: Path) -> Originals:
+def _copied(request: Request, draft: Path, sink: Sink | None) -> Originals:
     """Copy the inputs with all files that they need. Inputs that cannot be read are not copied: their errors are
-    returned, with the names that the user gave."""
+    returned, with the names that the user gave. Raises InputError if `sink` would be written over an input."""
     (draft / INPUTS).mkdir()
     originals = Originals()
     for path in request.files or []:
@@ -284,6 +307,9 @@ def _copied(request: Request, draft: Path) -> Originals:
         with originals.guard(path):
             names = expand_paths([path], request.lines)
         for name in names:
+            if sink is not None:
+                for one in read_with(name):
+                    sink.spare(one)
             with originals.guard(name):
                 read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
             if name not in originals.unreadable:

@@ -582,7 +582,7 @@ class Session:
             self.codes.append(code)
         if left:
             self.interrupted = True
-            say(f"interrupted: {left}")
+            say(f"interrupted: {self.called.of(left)}")
         if shown is not None:
             self._note(shown, agreed, code, left, weaker)
         if self.lost is not None:
@@ -649,7 +649,7 @@ class Session:
 
     @property
     def _written_out(self) -> str:
-        """Say where all errors and remarks are written. `report` has no option for its JSON document."""
+        """Say where all errors and remarks are written. `report` writes its JSON document in any case."""
         kept = f"{os.path.basename(self.request.json or '')} has" if self.command == "report" else "--json PATH writes"
         return f"{kept} all of them"
 

@@ -435,7 +435,7 @@ class Request:
     json: str | None = console(
         "--json PATH",
         brief="check prove verify eval equiv classify show heads trace precision bound examples fmt serve",
-        also="words compile export new",
+        also="words compile export new report",
     )("Also write everything as JSON. '-' is standard output, which then has nothing else.")
     format: str = console(
         "--format NAME", default="text", also=f"{JUDGING} equiv classify", kind=one_of(FORMATS), values=FORMATS

@@ -1,5 +1,6 @@
 """Tests of `hardsim report` and `hardsim replay`: the page, LaTeX, and replays with identical or different results."""
 
+import dataclasses
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import pytest
 from hardsim.cli.app import run
 from hardsim.cli.replay import MISSING, _keys, differences
 from hardsim.files import PARTIAL, Folder
+from hardsim.measuring.bound import bound_report
 from hardsim.network.reader import Decimal
 from hardsim.report.document import SCHEMA_VERSION as SCHEMA
 from hardsim.targets.opening import read_input
@@ -89,6 +91,22 @@ def test_a_report_is_whole(hardsim: Any, reported: Path) -> None:
         assert hardsim("check", "inputs/since.ltl", "--max-n", "3", "--json", "-").result == check
         assert hardsim("prove", "inputs/since.ltl", "--all-n", "--json", "-").result == proof
         assert hardsim("bound", "inputs/since.ltl", "--max-n", "3", "--json", "-").result == bound
+
+
+def test_the_document_is_written_where_json_says(hardsim: Cli, tmp_path: Path) -> None:
+    written(tmp_path / "since.ltl", SINCE)
+    with chdir(tmp_path):
+        requested = ("report", "since.ltl", "--max-n", "2", "-o")
+        hardsim(*requested, "one", "--json", "one.json").exits(0, "PROVED", "report: ")
+        assert Path("one.json").read_bytes() == Path("one/results.json").read_bytes()
+        alone = hardsim(*requested, "two", "--json", "-").exits(0)
+        assert (alone.json["command"], alone.out) == ("report", Path("two/results.json").read_text(encoding="utf-8"))
+        kept = [json.loads(Path(name, "command.json").read_text(encoding="utf-8")) for name in ("one", "two")]
+        assert kept[0]["arguments"] == kept[1]["arguments"] == ["report", "inputs/since.ltl", "--max-n", "2"]
+        hardsim(*requested, "three", "--json", "since.ltl").refused("would overwrite the input since.ltl")
+        hardsim(*requested, "three", "--json", "three/results.json").refused("is in the folder that -o names")
+        assert Path("since.ltl").read_text(encoding="utf-8") == SINCE
+        assert not Path("three").exists()
 
 
 def test_the_pages(reported: Path) -> None:
@@ -397,6 +415,16 @@ def test_an_interruption_leaves_no_report(
     hardsim("report", since, "--max-n", "2", "-o", tmp_path / "out").exits(130).says("no report was written")
     assert [path.name for path in tmp_path.iterdir()] == [since.name]
     assert not [name for name in os.listdir(tmp_path) if PARTIAL in name]
+
+
+def test_an_interruption_names_the_file_that_was_given(
+    hardsim: Any, tmp_path: Path, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "hardsim.cli.report.bound_report", lambda *given: dataclasses.replace(bound_report(*given), partial=True)
+    )
+    found = hardsim("report", since, "--max-n", "2", "-o", tmp_path / "out").exits(130)
+    found.says(f"interrupted: the report on {since} is partial").unsaid("inputs/")
 
 
 def test_what_no_proof_is_known_of_is_a_remark(
