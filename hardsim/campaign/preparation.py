@@ -308,7 +308,7 @@ class LengthPlan:
     def invisible(self) -> bool:
         """True if the error bound is so far below the distance of every output from the threshold that softmax shows
         nothing that hard attention does not. Then softmax answers as hard attention does: no output crosses the
-        threshold. The bound holds for every word that was measured, which all words of the length were."""
+        threshold. The bound holds for every word that was measured; a check runs only such words."""
         facts, program = self.facts, self.program
         plain = program.weighting is SoftWeighting.SOFTMAX and program.rounding is None and not program.normed
         if not plain or self.violation is not None or not facts.distance:

@@ -357,7 +357,7 @@ class LayerSteps:
         self._shown: Bar | None = None
 
     def cost(self, done: int) -> float:
-        """Return the cost of the first layers, up to a factor."""
+        """Return the cost of the first `done` steps, up to a factor."""
         import numpy as np
 
         return float(np.interp(done, np.arange(len(self._ends)) * self._layers, self._ends))

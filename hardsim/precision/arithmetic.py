@@ -154,7 +154,7 @@ class Enclosed:
         return Enclosures(np.where(known, found.low, np.nan), np.where(known, found.high, np.nan))
 
     def matmul(self, x: Enclosures, y: Enclosures) -> Enclosures:
-        """Return the product of matrices."""
+        """Return the product of matrices, rounded."""
         shape = (*np.broadcast_shapes(x.low.shape[:-2], y.low.shape[:-2]), x.low.shape[-2], y.low.shape[-1])
         terms = (
             (x.rows((..., slice(None), k, None)), y.rows((..., None, k, slice(None)))) for k in range(x.low.shape[-1])

@@ -43,7 +43,7 @@ class DensePass(ABC, Generic[V]):
 
     @abstractmethod
     def summed(self, x: V, added: V) -> V:
-        """Return the sums of the vectors at each position."""
+        """Return x + added at each position."""
 
     @abstractmethod
     def normed(self, norm: Norm | None, x: V) -> V:

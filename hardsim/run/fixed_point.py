@@ -43,7 +43,7 @@ CELLS = 2**22
 
 
 def places(bits: int) -> int:
-    """Return the count of digits with at least `bits` bits behind the point."""
+    """Return how many digits in all give at least `bits` bits behind the point."""
     return WHOLE - -bits // DIGIT_BITS
 
 

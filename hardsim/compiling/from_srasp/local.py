@@ -109,7 +109,7 @@ class Split(Exception):
 
 
 class LocalReader:
-    """Evaluates the expressions of one program under types. In all, at most `most` types are tried."""
+    """Evaluates a program's expressions under local types, at most `most` of them in all."""
 
     def __init__(self, program: ast.SraspProgram, most: int) -> None:
         self.program = program

@@ -93,7 +93,7 @@ class DecisionDiagrams:
         return memo[operands]
 
     def values(self, diagram: int) -> Iterator[Any]:
-        """Yield the values of a diagram, each once, in the order of the values of the variables."""
+        """Yield the values of a diagram, each once, in an order that depends on the diagram alone."""
         seen, waiting = {diagram}, [diagram]
         while waiting:
             one = waiting.pop()

@@ -43,7 +43,7 @@ class Meanings:
     # ---- integers ----
 
     def polynomial(self, terms: Mapping[Monomial, int]) -> int:
-        """Return the polynomial with these coefficients."""
+        """Return the number of the polynomial with these coefficients."""
         kept = sorted((one, value) for one, value in terms.items() if value)
         atoms = sorted({atom for one, _ in kept for atom in one})
         place = {atom: k for k, atom in enumerate(atoms)}
