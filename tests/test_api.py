@@ -768,7 +768,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
         since.bound(max_n=2, dps=9)
     with pytest.warns(Remark, match="tau: for softmax; hard attention has no temperature"):
         hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)
-    with pytest.warns(Remark, match='regime="position": for formulas; the temperature of a hard-attention model is'):
+    with pytest.warns(Remark, match='regime="position": not used; it is for formulas. Set the temperature with '):
         hardsim.load(SHIPPED / "flipflop.ahat.json").check(max_n=2, regime="position")
     with pytest.warns(Remark, match="this length and longer ones have no proof"):
         hardsim.load(SHIPPED / "tieless_until_7.ahat.json").prove(max_n=15, search=0)

@@ -245,7 +245,7 @@ def require_one_choice(request: Request) -> None:
         message = "--data and --draws both choose the words: rows of data are no draws of a distribution"
         raise InputError(message, "Leave out one of them.")
     if request.draws is None and "distribution" in request.written:
-        raise InputError("--distribution is that of --draws", "Give --draws N, such as --draws 1000.")
+        raise InputError("--distribution needs --draws", "Give --draws N, such as --draws 1000.")
 
 
 def given(options: CheckOptions, words: GivenWords) -> CheckOptions:

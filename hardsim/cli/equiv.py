@@ -66,7 +66,7 @@ def _page(current: Session, target: Sink, finished: Finished) -> None:
 
 def _require_two(given: int) -> None:
     if given < 2:
-        message = f"equiv compares files with the first one, but {given or 'none'} is given"
+        message = f"equiv needs at least two files, but {given or 'none'} is given"
         raise InputError(message, "For example: hardsim equiv mine.ltl mine.re")
 
 

@@ -900,7 +900,7 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
         {
             "gap": [(x.positions, x.score_gap) for x in lengths if x.score_gap],
             "size": [(x.positions, x.size) for x in lengths if x.size],
-            "1/tau of the theorem, over log n": [over_log(x.theorem, x) for x in sharp if x.theorem and x.score_gap],
-            "1/tau found, over log n": [over_log(x.right, x) for x in sharp if x.right and x.wrong],
+            "1/(tau log n) of the theorem": [over_log(x.theorem, x) for x in sharp if x.theorem and x.score_gap],
+            "1/(tau log n) found": [over_log(x.right, x) for x in sharp if x.right and x.wrong],
         }
     )

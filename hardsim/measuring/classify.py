@@ -10,6 +10,7 @@ from hardsim.campaign.result import InputDigest
 from hardsim.errors import Contradiction
 from hardsim.lang.automata.automaton import Automaton
 from hardsim.lang.automata.classes import Classification, Membership, classify
+from hardsim.lang.automata.of_formula import NoAutomaton
 from hardsim.lang.automata.witnesses import BLOCKS, POWERS, ClassWitness
 from hardsim.lang.words import shown_word
 from hardsim.lazy_dataclass import dataclass
@@ -101,7 +102,10 @@ def classify_input(given: Input, at: At | None = None) -> ClassifyResult:
     """
     found = language_of(given, at)
     semantics = found.semantics
-    automaton = semantics.automaton
+    try:
+        automaton = semantics.automaton
+    except NoAutomaton as error:
+        raise NoAutomaton(f"{error}. classify needs a regular language, and makes its automaton") from None
     confirm(semantics, automaton)
     classification = classify(automaton)
     return ClassifyResult(

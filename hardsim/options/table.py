@@ -549,8 +549,9 @@ class Request:
             "--rounding": self.rounding is not None,
         }
         named = ", ".join(name for name, applies in given_options.items() if applies)
-        message = "the temperature of a hard-attention model is that of Theorem 26 (--epsilon), or yours (--tau)"
-        return f"{named}: for formulas; {message}" if named else None
+        verb = "they are" if "," in named else "it is"
+        message = f"not used; {verb} for formulas. Set the temperature with --tau or --epsilon"
+        return f"{named}: {message}" if named else None
 
     def require_stored(self, given: Input) -> None:
         """Refuse compilation options for an external network, whose weights are used unchanged. Raises InputError,

@@ -94,7 +94,7 @@ def expand_paths(paths: Sequence[str], lines: bool = False, languages: bool = Fa
 def require_network_folder(path: str) -> None:
     """Raise InputError if a path is a directory, but not the folder of a network."""
     if is_directory(path) and not is_network_folder(path):
-        hint = f"Its folder has a {CONFIGS[0]} and weights ({WHOLE}, say): docs/networks.md."
+        hint = f"A network's folder has a {CONFIGS[0]} and weights ({WHOLE}, say): docs/networks.md."
         raise _not_a_network(path, f"{path} is no folder of a network", hint)
 
 

@@ -278,7 +278,7 @@ class Specification:
             line = layout.header(key)
             if line is not None:
                 message = f"{key}: is for external networks, and {subject.name} was compiled here"
-                raise layout.error(line.at, message, "", "only lines that say which words are accepted")
+                raise layout.error(line.at, message, "only lines that say which words are accepted")
         self._require_accepting(subject)
         line = layout.header("at")
         if line is not None and line.text not in ("last", "first"):

@@ -52,7 +52,7 @@ def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, m
     assert [length["rounding_width"] for length in result["lengths"]] == [1, 2, 2, 4]
     gap, *_, found = result["growth"]
     assert (gap["what"], gap["exponent"], gap["factor"], gap["from_n"]) == ("gap", 0, 1, 2)
-    assert found["what"] == "1/tau found, over log n"
+    assert found["what"] == "1/(tau log n) found"
 
 
 def test_the_report_in_words(hardsim: Any, model: Path) -> None:
@@ -240,7 +240,7 @@ def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, 
 
 def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
     outcome = hardsim("bound", model, "--max-n", "1", "--beta", "3", "--json", "-").exits(0)
-    assert outcome.err.startswith(f"note: {model}: --beta: for formulas; ")
+    assert outcome.err.startswith(f"note: {model}: --beta: not used; it is for formulas. Set ")
     assert len(outcome.json["notes"]) == 1
 
 

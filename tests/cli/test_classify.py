@@ -289,7 +289,7 @@ def test_specifications_without_one_language_are_refused(hardsim: Cli, tmp_path:
     ],
 )
 def test_formulas_without_an_automaton_are_undecided(hardsim: Cli, name: str, reason: str) -> None:
-    hardsim("classify", name).refused(f"error: {name}: {reason}", code=3)
+    hardsim("classify", name).refused(f"error: {name}: {reason}", "classify needs a regular language", code=3)
     # the other input has its result
     hardsim("classify", name, "tomita_1").exits(3, "tomita_1  J-trivial", "1 result: 1 J-trivial").says(reason)
 

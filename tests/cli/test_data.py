@@ -400,7 +400,7 @@ def test_options_that_do_not_go_together(hardsim: Cli) -> None:
     cases = {
         ("--data", "data.tsv", "--against", "f.ltl"): "--data gives the expected answers, and so does --against f.ltl",
         ("--data", "data.tsv", "--draws", "9"): "--data and --draws both choose the words",
-        ("--distribution", "uniform"): "--distribution is that of --draws",
+        ("--distribution", "uniform"): "--distribution needs --draws",
         ("--draws", "9", "--engine", "mpmath"): "--engine mpmath has no error bounds",
         ("--draws", "9", "--require", "proved"): "--require proved: only the given words are run",
         ("--data", "data.tsv", "--require", "proved"): "--require proved: only the given words are run",
@@ -522,7 +522,7 @@ def test_mistakes_in_python(hardsim: Cli) -> None:
         model.check(data={"a": 1}, against=lambda word: True)
     with pytest.raises(python.InputError, match="words, data and draws each choose the words"):
         model.check(data={"a": 1}, words=["a"])
-    with pytest.raises(python.InputError, match="distribution is that of draws"):
+    with pytest.raises(python.InputError, match="distribution needs draws"):
         model.check(against=lambda word: True, distribution="uniform")
     values: list[Any] = [["a"], 7, [("a", 1, 2)]]
     for wrong in values:

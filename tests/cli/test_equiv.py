@@ -52,8 +52,8 @@ def test_two_expressions_are_compared(hardsim: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-e", "a S b"], "equiv compares files with the first one, but 1 is given"),
-        (["since"], "equiv compares files with the first one, but 1 is given"),
+        (["-e", "a S b"], "equiv needs at least two files, but 1 is given"),
+        (["since"], "equiv needs at least two files, but 1 is given"),
         (["since", "-e", "a S d"], "<expression>:1:5: error: unknown symbol or name 'd'"),
         (["-e", "a S b", "-e", "b S a)"], "<expression 2>:1:6: error:"),
         (["-e", "a", "-e", "O a"], "<expression 1>: the formula alone does not determine the alphabet"),

@@ -146,7 +146,9 @@ def test_options_of_formulas_are_remarked_on(hardsim: Any, model: Path, since: P
     options = [*(text for pair in given.items() for text in pair), "--single-head"]
     outcome = hardsim("check", model, "--max-n", "1", *options, "--json", "-").exits(0)
     (line,) = outcome.err.splitlines()
-    assert line.startswith(f"note: {model}: --regime position, --beta, --at, --single-head, --counting: for formulas; ")
+    assert line.startswith(
+        f"note: {model}: --regime position, --beta, --at, --single-head, --counting: not used; they are for formulas. "
+    )
     assert outcome.json["notes"][0]["message"] in line
     # --regime all means one check of a model, and nothing to remark on.
     outcome = hardsim("check", model, "--max-n", "1", "--regime", "all", "--json", "-")

@@ -310,4 +310,6 @@ def test_compiled_formulas_take_a_language(hardsim: Cli, tmp_path: Path) -> None
     spec = written(tmp_path / "x.spec", "language: /[abc]*b a*/\n")
     hardsim("check", "since", "--against", spec, "--max-n", "5").clean("PROVED")
     spec = written(tmp_path / "y.spec", "accept: 1\nlanguage: /[abc]*/\n")
-    hardsim("check", "since", "--against", spec).refused("accept: is for external networks")
+    hardsim("check", "since", "--against", spec).refused(
+        "accept: is for external networks", "expected: only lines that say which words"
+    )

@@ -114,7 +114,7 @@ def _reason(core: Core, node: Node, regime: Regime, method: Method) -> str | Non
         masked = "a position sees only itself and those before it"
         return f"looks ahead, but regime '{regime.name}' is future-masked: {masked}"
     if isinstance(node, Numeric) and not regime.look_up[0] and not is_true(core, node.count.arg):
-        return f"asks for a predicate of a count, which is looked up, and regime '{regime.name}' has no look-up"
+        return f"looks up a count, and regime '{regime.name}' has no look-up"
     if not isinstance(node, AtLeast) or node.positive or all(is_true(core, count.arg) for _, count in node.terms):
         return None
     if method == "lookup" and not regime.look_up[0]:

@@ -209,7 +209,7 @@ class _Run:
                 if self._settle(stop if wrong is None else wrong) or wrong is not None:
                     break
         except KeyboardInterrupt:
-            return replace(self._result(done), opened=(), reason="it was interrupted", interrupted=True)
+            return replace(self._result(done), opened=(), reason="the proof was interrupted", interrupted=True)
         return self._result(done)
 
     @property

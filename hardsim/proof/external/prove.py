@@ -217,7 +217,7 @@ class ClassProver:
                 start = self._batch_from(start)
         except KeyboardInterrupt:
             before = int(lengths[start]) - 1
-            found, reason = self._result(start), "it was interrupted"
+            found, reason = self._result(start), "the proof was interrupted"
             proved = min(found.proved, before)
             covered = sum(self.demands.words()[: proved + 1])
             margins = {n: one for n, one in found.margins.items() if n <= proved}

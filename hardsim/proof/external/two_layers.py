@@ -778,7 +778,7 @@ class LayerProver:
             tuple(self.parts),
         )  # fmt: skip
         covered = sum(self.demands.words()[: proved + 1])
-        reason = "it was interrupted" if interrupted else None
+        reason = "the proof was interrupted" if interrupted else None
         if opened:
             reason = f"{too_many(proved + 1, self.demands.live()[proved + 1])}, and {WIDE_BOUNDS}"
         return ExternalProof(

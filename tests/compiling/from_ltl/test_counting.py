@@ -301,12 +301,17 @@ def test_counts_are_exact_means_and_inverses() -> None:
             "b & PRIME(#L[a])",
             "causal-position",
             None,
-            "4:5: error: 'PRIME' asks for a predicate of a count, which is looked up, and regime 'causal-position' has "
-            "no look-up",
+            "4:5: error: 'PRIME' looks up a count, and regime 'causal-position' has no look-up",
             "temperature, position, causal-temperature",
         ),
-        ("(#L[a]) mod 3 = 1", "causal-position", None, "4:9: error: 'mod' asks", "temperature, position, causal-t"),
-        ("MID(#L[a])", "causal-position", "sign", "4:1: error: 'MID' asks for a predicate", "temperature, position"),
+        (
+            "(#L[a]) mod 3 = 1",
+            "causal-position",
+            None,
+            "4:9: error: 'mod' looks up a count",
+            "temperature, position, causal-t",
+        ),
+        ("MID(#L[a])", "causal-position", "sign", "4:1: error: 'MID' looks up a count", "temperature, position"),
         (
             "#L[a] > 1",
             "causal-position",
