@@ -57,20 +57,45 @@ def _value(figure: Figure) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return the table of the page: a row for the figures of a group with the same target, from least to greatest; of
-    the groups of `ONE_BY_ONE`, a row for each figure."""
-    alike: dict[tuple[str, str, str], list[Figure]] = {}
+    """Return the table of the page: a row for the figures of a group with the same name and target, from least to
+    greatest; of the groups of `ONE_BY_ONE`, a row for each figure."""
+    alike: dict[tuple[str, str, str, str], list[Figure]] = {}
     for figure in results.figures:
         if figure.target is not None:
             own = figure.case if figure.group in ONE_BY_ONE else ""
-            alike.setdefault((figure.group, figure.limit, own), []).append(figure)
+            alike.setdefault((figure.group, _subject(figure), figure.limit, own), []).append(figure)
     rows = []
-    for (group, limit, _), figures in alike.items():
+    names = [what for _, what, _, _ in alike]
+    for (_, what, limit, _), figures in alike.items():
         missed = sum(figure.missed for figure in figures)
-        what = figures[0].what if len({figure.what for figure in figures}) == 1 else group
-        case = figures[0].case if len(figures) == 1 else f"{group}: {len(figures)} figures"
-        rows.append((what, case, _span(figures), f"{limit} ({missed} missed)" if missed else limit))
+        rows.append(
+            (
+                what,
+                _cases(figures, names.count(what) > 1),
+                _span(figures),
+                f"{limit} ({missed} missed)" if missed else limit,
+            )
+        )
     return f"{results.about}\n\n{grid(('what', 'case', 'found', 'target'), rows)}\n"
+
+
+def _subject(figure: Figure) -> str:
+    """Return what the page calls a figure. Those of start-up share a name there, and those of the memory of a check."""
+    if figure.group == "start-up":
+        return figure.group
+    return "memory of a check" if (figure.group, figure.unit) == ("exhaustive", "MiB") else figure.what
+
+
+def _cases(figures: Sequence[Figure], named: bool) -> str:
+    """Return the name of the case of a figure; of several, their range if their names begin with numbers, else how many
+    there are and, if `named`, what their names begin with."""
+    names = [figure.case for figure in figures]
+    if len(names) == 1:
+        return names[0]
+    if all(name[0].isdigit() for name in names):
+        return f"{names[0].partition(' ')[0]} to {names[-1]}"
+    about = list(dict.fromkeys(name.partition(",")[0] for name in names))
+    return f"{len(names)} cases" + f": {', '.join(about)}" * named
 
 
 def _span(figures: Sequence[Figure]) -> str:

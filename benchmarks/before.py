@@ -25,7 +25,7 @@ from hardsim.cli.app import BLAS_THREADS
 EARLIER = "a698d429"
 """A commit of November 2026, before several temperatures or words of several lengths shared a pass."""
 NOW, THEN = "now", EARLIER
-SPECIFICATION = "FILE.spec"
+SPECIFICATION = f"flipflop-{SEARCHED}.spec"
 """Stands for the path of the specification of `widened`."""
 FASTER: tuple[tuple[int, float, Sequence[str]], ...] = (
     (2, 0.5, ("check", FLIPFLOP, "--max-n", "512")),

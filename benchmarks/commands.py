@@ -232,10 +232,10 @@ SHIPPED: tuple[Sequence[str], ...] = (
 )
 """Commands whose memory is measured."""
 AT_ONCE, IN_TURN = "two checks at once", "two checks in turn"
-GROWTH = "growth exponent"
+GROWTH = "time exponent"
 GROWING: tuple[tuple[str, int, int, Callable[[int], Sequence[str]]], ...] = (
     ("length", 64, 512, lambda n: (FLIPFLOP, "--max-n", str(n))),
-    ("words a length", 400, 1600, lambda count: (FLIPFLOP, "--max-n", "64", "--samples", str(count))),
+    ("words per length", 400, 1600, lambda count: (FLIPFLOP, "--max-n", "64", "--samples", str(count))),
     ("operators", 8, 32, operators),
     ("symbols", 16, 256, symbols),
     ("propositions", 4, 16, propositions),
@@ -284,7 +284,7 @@ CASES = (
     ),
     Case(
         "workers",
-        f"check FILE.spec --max-n {SEARCHED}",
+        f"check flipflop-{SEARCHED}.spec --max-n {SEARCHED}",
         [(f"{TWO} / {ONE}", "x", ("≤", 0.58))],
         partial(searched, 3, 600),
     ),

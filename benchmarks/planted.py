@@ -181,8 +181,8 @@ def first_wrong(subject: External, tried: dict[int, int], way: str, seed: int) -
 def render(outcomes: Sequence[Outcome]) -> str:
     """Return the table of results: a row for each kind of fault, and one for all faults."""
     head = (
-        "fault", "faults", "wrong per million", "found by the search", "by random letters", "by random words",
-        "length found", "shrunk", "all shorter words proved right",
+        "fault", "faults", "wrong per million", "found by the search", "random letters", "random words",
+        "median length found", "after shrinking", "all shorter words proved right",
     )  # fmt: skip
     rows = []
     for kind in (*KINDS, SHAPE, "all"):
@@ -207,7 +207,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     text = (
         f"The search finds {len(found)} of {len(outcomes)} faults. All words shorter than the shortest wrong one are "
         f"proved right for {len(exact)} of these; for {first} of them the search has a word of that length, after "
-        f"shrinking. It misses {len(others)}; the same proof exists for {rest} of these."
+        f"shrinking. It misses {len(others)}; for {rest} of these all shorter words are proved right."
     )
     return fill(text, WIDTH)
 

@@ -25,7 +25,7 @@ from hardsim.targets.subject import Subject
 SHIPPED_TO = 64
 SPANS = {"every length to 256": (1, 256), "the length 4,096 alone": (4096, 4096)}
 GROWTH = (256, 512, 1024, 2048)
-EXPONENT = "exponent of the growth"
+EXPONENT = "time exponent"
 LARGE = (85, 170, 430, 800, 1250)
 """Numbers of constraints in the large formulas of one to twenty thousand tokens."""
 ACTIVITIES = 58
@@ -102,7 +102,7 @@ CASES = (
     *(
         Case(
             "prover",
-            f"{number} constraints",
+            f"{number:,} constraints",
             [(COMPILE, "s", None), (PROVE, "s", ("≤", 60))],
             partial(large, number, COMPILE, PROVE),
         )

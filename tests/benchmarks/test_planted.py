@@ -142,9 +142,11 @@ def test_what_is_proved_of_faults_that_are_not_found() -> None:
         "The search finds 4 of 4 faults. All words shorter than the shortest wrong one are proved right"
     )
     assert "proved right for 2 of these; for 1 of them the search has a word of that length" in text
-    assert text.endswith("It misses 0; the same proof exists for 0 of these.")
+    assert text.endswith("It misses 0; for 0 of these all shorter words are proved right.")
     assert "The search finds 1 of 3 faults." in summary([outcome(), missed, unknown])
-    assert "It misses 2; the same proof exists for 1" in " ".join(summary([outcome(), missed, unknown]).split())
+    assert "It misses 2; for 1 of these all shorter words are proved right." in " ".join(
+        summary([outcome(), missed, unknown]).split()
+    )
 
 
 def test_there_are_many_faults() -> None:

@@ -233,9 +233,10 @@ def test_the_tables_show_targets_and_what_was_reached() -> None:
         ["g", "long", "case", "131,070 words/s", "≥ 1,000,000 words/s (missed)", ""],
     ]
     assert cells(command.summary(Results("Run of today", figures)))[2:] == [
-        ["kept", "g: 3 figures", "1 to 3.5 x", "≤ 3 x (1 missed)"],
+        ["kept", "3 cases", "1 to 3.5 x", "≤ 3 x (1 missed)"],
         ["long", "case", "131,070 words/s", "≥ 1,000,000 words/s (1 missed)"],
-        ["h", "h: 2 figures", "–", "≤ 2 x (2 missed)"],
+        ["one", "case", "–", "≤ 2 x (1 missed)"],
+        ["two", "case", "–", "≤ 2 x (1 missed)"],
         ["now / then", "check", "0.5 x", "≤ 0.6 x"],
         ["now / then", "bound", "0.5 x", "≤ 0.6 x"],
     ]

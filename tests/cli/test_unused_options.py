@@ -137,7 +137,10 @@ def test_remarks_come_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("hardsim.cli.check.cost_of", never)
     formula = place("formula", tmp_path)
     found = hardsim("check", formula, "dyck1.srasp", str(NETWORK), "--beta", "5", "--max-n", "2").exits(130)
-    found.says("note: dyck1.srasp: --beta: not used; it is for formulas", f"note: {NETWORK}: --beta: not used; the option is for")
+    found.says(
+        "note: dyck1.srasp: --beta: not used; it is for formulas",
+        f"note: {NETWORK}: --beta: not used; the option is for",
+    )
     found.unsaid(f"note: {formula}: --beta")
 
 
