@@ -134,7 +134,6 @@ def test_remarks_come_before_any_work(hardsim: Cli, tmp_path: Path, monkeypatch:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hardsim.cli.check.check_with_proof", never)
-    monkeypatch.setattr("hardsim.cli.check.cost_of", never)
     formula = place("formula", tmp_path)
     found = hardsim("check", formula, "dyck1.srasp", str(NETWORK), "--beta", "5", "--max-n", "2").exits(130)
     found.says(
