@@ -180,6 +180,12 @@ class Scanner(Cited, ABC):
             raise self.error(Span(start, start + 1), "this quote is never closed", expected, hint)
         self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
 
+    def require_closed(self) -> None:
+        """Raise SourceError at a double quote that no other one on its line closes, unless it is a symbol itself."""
+        after = self.text[self.at + 1 : self.end].partition("\n")[0]
+        if self.text[self.at] == '"' and '"' not in (*self.symbols, *after):
+            raise self.error(Span(self.at, self.at + 1), "this quote is never closed", "a closing quote on this line")
+
     def word(self, word: str, end: int) -> None:
         """Read the word at the current offset as a token."""
         if word in self.spellings:
@@ -248,6 +254,7 @@ class _FormulaScanner(Scanner):
         if quoted := self.match(_DOUBLY_QUOTED):
             self.add("QUOTED", quoted[1], quoted.end())
             return True
+        self.require_closed()
         braced = self.match(_BRACED)
         if braced is None or braced[0] in self.symbols:
             return False

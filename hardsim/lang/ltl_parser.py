@@ -419,15 +419,16 @@ class Scope(Cited):
         """Return True if a bare word is a symbol or a defined name."""
         return word in self.lets or word in self.predicates or self.symbol_of(word, span) is not None
 
-    def unknown(self, word: str, span: Span, what: str = "") -> SourceError:
-        """Return the error for a word that is neither a symbol (or proposition) nor a defined name."""
+    def unknown(self, word: str, span: Span, what: str = "", operators: bool = False) -> SourceError:
+        """Return the error for a word that is neither a symbol (or proposition) nor a defined name. `operators`: the
+        word may be meant as an operator."""
         if word in self.later and word not in self.predicates:
             return self._recursion(word, span)
         message = f"unknown {what or f'{self.atom} or name'} {brief(word)}"
         expected = f"{self.known_atom} ({listed(self.alphabet)})"
         if self.lets or self.predicates:
             expected += f" or a name ({listed([*self.lets, *self.predicates])})"
-        return self.error(span, message, expected, self.hint(word))
+        return self.error(span, message, expected, self.hint(word, operators))
 
     def _recursion(self, word: str, span: Span) -> SourceError:
         """Return the error for a name that is defined by itself or later in the file. If definitions lead back to the
@@ -448,8 +449,9 @@ class Scope(Cited):
                         paths.append([*path, token.value])
         return self.error(span, message, "a symbol or an earlier name", hint)
 
-    def hint(self, word: str) -> str:
-        """Return a hint for an unknown word: the likely intended spelling, or ""."""
+    def hint(self, word: str, operators: bool = True) -> str:
+        """Return a hint for an unknown word: the likely intended spelling, or "". `operators`: an operator may stand in
+        its place."""
         known = {*vocabulary.RESERVED, *self.symbols, *self.lets, *self.predicates}
         pieces = segmented(word, sorted(filter(WORD.fullmatch, known), key=len))
         if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces) and not other_syntax_hint(word):  # like `GFa`
@@ -465,7 +467,7 @@ class Scope(Cited):
             return f"a header line has a colon: {word}:"
         names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)
         cased = any(name.casefold() == word.casefold() for name in names)
-        return ("" if cased else other_syntax_hint(word)) or name_hint(word, names, WORD_OPERATORS)
+        return ("" if cased else other_syntax_hint(word)) or name_hint(word, names, WORD_OPERATORS if operators else ())
 
     # ---- sorts: every method raises SourceError ----
 
@@ -562,7 +564,7 @@ class Scope(Cited):
             if name in self.lets or self.symbol_of(name, raw.at) is not None:
                 hint = other_syntax_hint(name) or f"put an operator between {name} and ("
                 raise self.error(raw.at, f"{name} takes no argument", hint=hint)
-            raise self.unknown(name, raw.at, "predicate or operator")
+            raise self.unknown(name, raw.at, "predicate or operator", operators=True)
         (least, most), given = PREDICATES.get(name, (0, 1)), len(raw.args)
         if not least <= given <= most:
             forms = "MOD(m, r) or MOD(m, r, t)" if name == "MOD" else f"{name} or {name}(t)"
@@ -738,11 +740,12 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
             follows = tokens[index + 1].kind if index + 1 < len(tokens) else ""
             hint = "() of other tools is written X" if empty and follows in _STARTS_OPERAND else ""
             return fail(place, "nothing between the brackets" if empty else after, _OPERAND, hint)
-        hint = "unequal is written !=" if shown == "<>" else ""
+        hints = {"<>": "unequal is written !=", "mod": "the predicate is MOD(m, r), the remainder (t) mod m = r"}
+        hint = hints.get(shown, "")
         return fail(place, f"missing operand before {shown}", _OPERAND, hint)
     # An unknown word explains the mistake better than the token after it.
     if before.kind == "WORD" and not scope.knows(before.value, before.span):
-        return scope.unknown(before.value, before.span)
+        return scope.unknown(before.value, before.span, operators=True)
     if token.kind == "COMMA":
         return fail(place, "a comma is allowed only between the arguments of a predicate", "an operator")
     if shown == "<>":

@@ -190,6 +190,11 @@ FOREIGN: Mapping[str, str] = {
     **_written(_CONNECTIVES),
     **_written(_TEMPORAL),
     "P": "P of other tools is written O (at this position or an earlier one) or Y (at the one before)",
+    **{
+        path + operator: f"there are no path quantifiers (A and E of CTL): write {operator}"
+        for path in "AE"
+        for operator in "GFX"
+    },
     "count": "a count is written #L[a], #R[a] or #[a]",
 }
 """Hints for words that are operators in other languages."""

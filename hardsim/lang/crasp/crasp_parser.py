@@ -173,6 +173,8 @@ class _Scanner(Scanner):
             self.add("QUOTED", symbol[1], symbol.end())
         elif count := self.match(_COUNT):
             self.add("PSUM", count[1] or "", count.end())
+        else:
+            self.require_closed()
         return bool(symbol or count)
 
     def quoted_symbol(self, kind: str, start: int) -> None:
@@ -324,7 +326,7 @@ class _Scope(Scope):
     def symbol_of(self, word: str, span: Span) -> str | None:
         """Return None: a bare word is always a name, never a symbol."""
 
-    def hint(self, word: str) -> str:
+    def hint(self, word: str, operators: bool = True) -> str:
         """Return a hint for an unknown word: how to import it, its sign in this language, the name that it may be a
         misspelling of, or else how to quote it."""
         if word in PUBLIC:
