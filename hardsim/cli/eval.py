@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from hardsim.cli import activity
 from hardsim.cli.estimate import bar, layers_bar, patient
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
-from hardsim.errors import InputError, Source, SourceError
+from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.options.table import Request
@@ -94,6 +95,8 @@ def network_words(texts: list[Source], subject: External) -> list[Word]:
     try:
         return [parse_word(text, subject.alphabet, subject.reads_empty) for text in texts]
     except SourceError as error:
+        if (mark := _mark_at(error, subject)) is not None:
+            raise mark from None
         if not error.source.text.strip():
             error.hint = (
                 "the network reads no token for it; a specification can name tokens before words: input: <bos> *"
@@ -102,6 +105,17 @@ def network_words(texts: list[Source], subject: External) -> list[Word]:
             advice = "the tokens have no names: give them in a vocab.json beside the weights, in Python as tokens="
             error.hint = "; ".join(filter(None, (error.hint, advice)))
         raise
+
+
+def _mark_at(error: SourceError, subject: External) -> SourceError | None:
+    """Return the error for a token of the network at the place of an error, which is no symbol of words, such as
+    <bos>; None if there is no such token."""
+    for piece in re.finditer(r"\S+", error.source.text):
+        span = Span(*piece.span())
+        if span.start <= error.span.start < span.end and piece[0] in subject.network.ids:
+            message = f"{piece[0]} is a special token of the network, and no part of words"
+            return SourceError(error.source, span, message, error.expected, "leave it out")
+    return None
 
 
 def _keep(

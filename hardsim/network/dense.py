@@ -410,7 +410,7 @@ class Network:
             most = max(longest, 0)
             full = f"{self.full} of this network is full" if self.full == TABLE else f"{self.full} ends"
             message = f"{full}: words have at most {most} symbols, not {n}"
-            hint = f"Use --max-n {most}, or shorter words." if most else "Read fewer tokens before and after each word."
+            hint = "Use shorter words." if most else "Read fewer tokens before and after each word."
             raise OutOfRange(message, hint)
 
     @property

@@ -378,7 +378,8 @@ def read_mask(data: Reader, strict: bool) -> Mask:
     mask = data.field("mask").choice(Mask, MASKS)
     if mask.strict and not strict:
         raise data.field("mask").error(
-            'a mask under which every query sees something (strict masks need "bos": true, or "weighting": "geometric")'
+            'a mask under which every query sees something (strict masks need "bos": true, or "weighting": "geometric" '
+            "as a key of the whole network, not of the head)"
         )
     return mask
 

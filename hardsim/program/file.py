@@ -105,6 +105,10 @@ def read_ahat(document: Reader) -> AhatFile:
     expected and what was found."""
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     version = document.field("schema_version").integer(1, SCHEMA_VERSION)
+    for key in document.object():
+        if key not in KEYS[version] and (others := [other for other, keys in KEYS.items() if key in keys]):
+            reason = f"the key {shown(key)} is one of schema_version {others[0]}, and this file says {version}"
+            raise document.field("schema_version").refusal(reason, f'Write "schema_version": {others[0]}')
     document.only(*KEYS[version])
     users, predicates = _read_predicates(document)
     if version == 1:
@@ -399,6 +403,8 @@ class _Reading:
             clip = data.field("clip").boolean()
         else:
             data.only("out", "pre", "weight", "counts")
+            if not (data.has("out") and data.has("weight")):
+                raise data.error('a hidden unit: an object with the keys "outs", "pre" and "clip"')
             weight = data.field("weight").integer(-1, 1)
             if not weight:
                 raise data.field("weight").error("1 or -1")

@@ -71,6 +71,10 @@ NAMING = VOCABULARY, TOKENIZER, LINES, META
 LARGEST_SIZE = 2 * 10**7
 """The largest size in a configuration: weights of a larger network would not be read."""
 SAVE_AGAIN = "Save it again: it was cut short or changed, or it is something else."
+LFS_POINTER = b"version https://git-lfs"
+"""The first bytes of the text file that Git LFS leaves in the place of a file that was not fetched."""
+COUNTS = ("n_layer", "num_hidden_layers", "n_layers", "num_layers")
+"""The settings with the number of layers, by their names in configurations."""
 DEFAULT_EPSILON = Fraction(1, 100_000)
 """The default epsilon of LayerNorm, which is added to a variance, in all of these libraries."""
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
@@ -282,6 +286,7 @@ def _read_weights(digest: _Digest, name: str) -> tuple[dict[str, NDArray[Any]], 
     if name in (INDEX, SHARDS):
         return _read_parts(digest, name), {}, ()
     data, where = digest.read_weights(name), digest.path(name)
+    _require_fetched(data, where)
     whole = name.lower().endswith(SAFE)
     tensors, inside, notes = (_safetensors(data, where), {}, ()) if whole else _state_dict(data, where)
     if not tensors:
@@ -301,6 +306,7 @@ def _read_parts(digest: _Digest, index: str) -> dict[str, NDArray[Any]]:
         if os.path.basename(part) != part or not part.lower().endswith(endings):
             raise InputError(f"{where}: {part!r} is not a {kind} of this folder", SAVE_AGAIN)
         data, place = digest.read_weights(part), digest.path(part)
+        _require_fetched(data, place)
         tensors = _safetensors(data, place) if safe else _state_dict(data, place)[0]
         expected = {name for name, file in listed.items() if file == part}
         if wrong := sorted(expected ^ tensors.keys()):
@@ -308,6 +314,12 @@ def _read_parts(digest: _Digest, index: str) -> dict[str, NDArray[Any]]:
             raise InputError(f"{digest.path(part)}: the tensor {wrong[0]!r} {message}", "Save the network again.")
         found |= tensors
     return found
+
+
+def _require_fetched(data: bytes, where: str) -> None:
+    """Raise InputError if a file is the pointer that Git LFS leaves in the place of the weights."""
+    if data.startswith(LFS_POINTER):
+        raise InputError(f"{where}: a Git LFS pointer in the place of the weights", "Fetch the weights: git lfs pull")
 
 
 def _dtypes() -> dict[str, Any]:
@@ -550,10 +562,29 @@ class Tensors:
     def _found(self, name: str, used: bool = True) -> NDArray[Any]:
         if not self.has(name):
             hint = did_you_mean(name, self.names) or OTHERS
+            if (lacking := self._fewer_layers(name)) is not None:
+                raise self.error(lacking, OTHERS)
             raise self.error(f"the tensor {name} is missing", hint)
         if used:
             self._used.add(name)
         return self._stored.tensors[name]
+
+    def _fewer_layers(self, name: str) -> str | None:
+        """Return the reason if a tensor is missing because the configuration states more layers than have tensors."""
+        numbered = re.fullmatch(r"(.*?)([0-9]+)\..*", name)
+        if numbered is None:
+            return None
+        start, layer = numbered[1], int(numbered[2])
+        inside = re.compile(rf"{re.escape(start)}([0-9]+)\.")
+        found = {int(one[1]) for other in self.names if (one := inside.match(other))}
+        if not layer or found != set(range(layer)):
+            return None
+        for key in COUNTS:
+            count = self._stored.config.get(key)
+            if isinstance(count, int) and count > layer:
+                have = f"{layer} layer" + "s" * (layer > 1)
+                return f"{key} is {count}, and the weights have {have}: the tensor {name} is missing"
+        return None
 
 
 def _mask(size: int, causal: bool, window: int | None) -> Dense:

@@ -7,6 +7,7 @@ known between two ends, with the expected outputs (`expected.Rule`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -186,7 +187,10 @@ class External(Target):
         """Require that there is something to compare the outputs with. Raises InputError if there is no reference."""
         if self.oracle is None:
             message = f"{self.name} is an external network without a reference, so its expected outputs are unknown"
-            hint = f"`hardsim new {self.name}` writes a specification; or compare with a file of the expected answers: "
+            hint = f"`hardsim new {self.name}` writes a specification"
+            if os.path.isfile(f"{self.name.rstrip(os.sep)}.spec"):
+                hint = f"Name the specification beside it, {self.name.rstrip(os.sep)}.spec"
+            hint += "; or compare with a file of the expected answers: "
             shown = (
                 "`hardsim check NETWORK --against FILE`, or with labelled words: `--data FILE`. `hardsim eval` and "
                 "`hardsim heads` need no reference."
