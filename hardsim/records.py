@@ -170,6 +170,11 @@ def short(value: Fraction | float | None, rounding: str = ROUND_HALF_EVEN) -> st
     return f"{number:e}".replace("e+", "e")
 
 
+def about(value: int) -> str:
+    """Return a positive integer as text: from 10^12 on `about` with two significant digits."""
+    return f"{value:,}" if value < 10**12 else f"about {rounded(Fraction(value), 2):e}".replace("e+", "e")
+
+
 def at_most(bound: Fraction | float | None) -> str:
     """Return an upper bound for a table, rounded up."""
     return short(bound, ROUND_CEILING)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any
 
 from hardsim.lang.words import written_word
 from hardsim.proving.rocq_comparison import RocqResult
 from hardsim.proving.verify import VerifyResult, span_of
+from hardsim.records import about
 from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.targets.result import plural
@@ -81,8 +81,7 @@ def _missing(parts: Mapping[str, str | None]) -> list[str]:
 def _external_lines(result: VerifyResult, digests: Mapping[str, str]) -> list[str]:
     """Return the lines of a certificate of an external network."""
     compared, prefixes = result.compared, result.prefixes or 0
-    many = f"{prefixes:,}" if prefixes < 10**12 else f"about 10^{Decimal(prefixes).adjusted()}"
-    lines = [f"  prefixes  {many}"] * (prefixes > 0)
+    lines = [f"  prefixes  {about(prefixes)}"] * (prefixes > 0)
     if result.wrong is not None:
         word = written_word(result.wrong, tuple(dict.fromkeys(result.wrong)))
         lines.append(f"  wrong     {printable(word)}")

@@ -29,6 +29,7 @@ from hardsim.proof.external.demands import NOWHERE, PrefixDemands, Requirement, 
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, WrongPrefix, greatest_length
 from hardsim.proof.external.result import symbols
 from hardsim.proof.shared.result import NotProved
+from hardsim.records import about
 from hardsim.run.dense_balls import DenseBalls
 from hardsim.run.dense_float import DenseFloat
 from hardsim.run.dense_tree import Prefixes, PrefixTree, shares_prefixes
@@ -84,8 +85,7 @@ def prove_by_words(
 
 def too_many(length: int, count: int) -> str:
     """Return the reason why the prefixes of a length are not run: there are so many."""
-    shown = f"{count:,}" if count < 10**12 else f"about 10^{len(str(count)) - 1}"
-    return f"there are {shown} prefixes of {symbols(length)}, too many to run"
+    return f"there are {about(count)} prefixes of {symbols(length)}, too many to run"
 
 
 def words_reach(network: Network, demands: PrefixDemands, thorough: bool = False) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from hardsim.lazy_dataclass import dataclass
-from hardsim.records import Lower, Natural, Record, Upper, at_least, at_most, one_of
+from hardsim.records import Lower, Natural, Record, Upper, about, at_least, at_most, one_of
 
 STRUCTURE, EVERY_WORD = "structure", "every word"
 """The methods of a proof: from the weights, for all words of a class together, or by running every word."""
@@ -155,7 +154,7 @@ class PrefixProof(Record):
             return ""
         some = f"all {self.prefixes:,} judged {self.judged}"
         if self.prefixes >= 10**12:
-            some = f"all judged {self.judged} (about 10^{Decimal(self.prefixes).adjusted()})"
+            some = f"all judged {self.judged} ({about(self.prefixes)})"
         elif self.prefixes == 1:
             some = f"the only judged {self._one}"
         return f"right {self._place} {some} of at most {symbols(self.proved_to)}, {self.how}"
