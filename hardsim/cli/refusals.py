@@ -33,18 +33,20 @@ REPORTS = tuple(form for form in FORMATS if form not in (TEXT, JSON))
 
 @contextmanager
 def documented(command: str, request: Request) -> Iterator[None]:
-    """Write the document that a request asks for, if the command raises an error."""
+    """Write the document that a request asks for, if the command raises an error or is interrupted."""
     try:
         yield
     except (LostOutput, typer.Exit):
+        raise
+    except KeyboardInterrupt:
+        _write(command, _values(request), _names(_values(request).values()), exit_codes.INTERRUPTED, "")
         raise
     except Exception as error:
         deliberate = isinstance(error, HardsimError)
         code = error.exit_code if isinstance(error, HardsimError) else exit_codes.INTERNAL
         message = str(error) if deliberate else f"{type(error).__name__}: {error}"
         if not any(part in message.partition("\n")[0] for part in ABOUT_DOCUMENT):
-            values = {one.name: getattr(request, one.name) for one in fields(request)}
-            _write(command, values, _names(values.values()), code, message)
+            _write(command, _values(request), _names(_values(request).values()), code, message)
         raise
 
 
@@ -56,6 +58,11 @@ def document_usage_error(error: Any, arguments: Sequence[str], read: Any) -> Non
     with suppress(Exception):  # what cannot be read at all asks for nothing
         values = read.make_context(str(read.name), known, resilient_parsing=True).params
         _write(str(read.name), values, arguments, exit_codes.BAD_INPUT, error.format_message())
+
+
+def _values(request: Request) -> dict[str, Any]:
+    """Return the values of the options of a request, by the names of their fields."""
+    return {one.name: getattr(request, one.name) for one in fields(request)}
 
 
 def _names(values: Iterable[object]) -> list[str]:
@@ -79,11 +86,11 @@ def _within(name: str) -> list[str]:
 
 
 def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: int, message: str) -> None:
-    """Write a document, and a report to standard output, with one error: as they were asked for, and if the document
-    overwrites none of the named files."""
+    """Write a document, and a report to standard output, with one error (no message: an interruption): as they were
+    asked for, and if the document overwrites none of the named files."""
     form = values.get("format")
     place = STDOUT if form == JSON else values.get("json")
-    if form in REPORTS and command not in REPORTED and place != STDOUT:
+    if form in REPORTS and message and command not in REPORTED and place != STDOUT:
         from hardsim.report.outcome import Ending, Finished, Format, Outcome
 
         one = Outcome(None, None, Ending.ERROR, code, message.partition("\n")[0], 0.0, details=message, file=False)
@@ -106,7 +113,7 @@ def _write(command: str, values: Mapping[str, Any], named: Sequence[str], code: 
             if name and (name != place or every.count(name) > 1):
                 for path in (*read_with(name), *_within(name)):
                     sink.spare(path)
-        text = Document(reported, seed, code, errors=(Failure(None, code, message),)).to_json()
+        text = Document(reported, seed, code, errors=(Failure(None, code, message),) if message else ()).to_json()
         if command in REPORTED and place == STDOUT:  # such a command writes a document a line
             from msgspec.json import format
 

@@ -728,7 +728,7 @@ class Session:
         ran = [one for one in self.outcomes if one.code != exit_codes.BAD_INPUT]
         if self.results and self.command not in ("fmt", "equiv", "report") and len({one.input for one in ran}) > 1:
             slowest, total = max(ran, key=lambda one: one.seconds), sum(one.seconds for one in ran)
-            note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
+            note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds of work")
 
 
 def path_of(name: str) -> str:
@@ -777,7 +777,7 @@ def session(command: str, request: Request, seed: int | None = None, targets: Se
                         yield current
                 except KeyboardInterrupt:
                     current.interrupted = True
-                    say("interrupted: what was finished before has been printed")
+                    say(f"interrupted{': what was finished before has been printed' * bool(current.outcomes)}")
                 except HardsimError as error:
                     # What was found is kept, and a report for another program says what was wrong.
                     if not current.results and request.format in (TEXT, JSON):

@@ -436,7 +436,9 @@ def test_a_file_elsewhere_is_an_absolute_reference(tmp_path: Path, monkeypatch: 
 def test_the_slowest_of_several_is_named(hardsim: Cli, since: Path, future: Path) -> None:
     outcome = hardsim("check", since, future, "--max-n", "2").exits(0)
     (line,) = [line for line in outcome.err.splitlines() if "slowest" in line]
-    assert re.fullmatch(r"note: slowest: .*(since|future)\.ltl \(temperature\), \d+\.\d of \d+\.\d seconds", line)
+    assert re.fullmatch(
+        r"note: slowest: .*(since|future)\.ltl \(temperature\), \d+\.\d of \d+\.\d seconds of work", line
+    )
     hardsim("check", since, "--max-n", "2").clean()
     hardsim("check", since, future, "--max-n", "2", "--format", "junit").clean()
 
