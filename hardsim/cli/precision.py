@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from time import perf_counter
 
 from hardsim.campaign.check import CheckOptions, require_affordable
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.workers import crews
+from hardsim.cli import estimate
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import ONE_PROCESS, Ahead
 from hardsim.cli.estimate import bar, patient
@@ -99,8 +101,13 @@ def _show(current: Session, given: Input, options: ModelOptions, ahead: Ahead) -
     if known is None:
         with interruptible():  # nothing is lost yet
             made, max_n = _export(request, given, options)
-        with bar(given.name, "lengths") as shown, patient(SLOW) if shown.silent else nullcontext():
+        begin, first = perf_counter(), not current.slow
+        with (
+            bar(given.name, "lengths") as shown,
+            patient(f"{given.name}: {SLOW}") if shown.silent and first else nullcontext(),
+        ):
             result = _examined(request, given.name, made, max_n, lambda arith, n, total: shown.at_length(n, n, total))
+        current.slow |= perf_counter() - begin > estimate.LATE
         alphabet: Sequence[str] = made.alphabet
     else:
         result, alphabet = known

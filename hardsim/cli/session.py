@@ -141,6 +141,8 @@ class Session:
         """Time at which the work for the next outcome began."""
         self.stopped = False
         """True if a failure ended the run (--fail-fast)."""
+        self.slow = False
+        """True if some input took long, which is noted once."""
         self.page: Callable[[Finished], None] | None = None
         """Function that writes a page of the finished run."""
         self.joint = False

@@ -105,10 +105,10 @@ def read_ahat(document: Reader) -> AhatFile:
     expected and what was found."""
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     version = document.field("schema_version").integer(1, SCHEMA_VERSION)
-    for key in document.object():
-        if key not in KEYS[version] and (others := [other for other, keys in KEYS.items() if key in keys]):
-            reason = f"the key {shown(key)} is one of schema_version {others[0]}, and this file says {version}"
-            raise document.field("schema_version").refusal(reason, f'Write "schema_version": {others[0]}')
+    newer = [key for key in KEYS[SCHEMA_VERSION] if key not in KEYS[version] and document.has(key)]
+    if newer:
+        reason = f"the key {shown(newer[0])} is one of schema_version {SCHEMA_VERSION}, and this file says {version}"
+        raise document.field("schema_version").refusal(reason, f'Write "schema_version": {SCHEMA_VERSION}')
     document.only(*KEYS[version])
     users, predicates = _read_predicates(document)
     if version == 1:

@@ -131,9 +131,11 @@ def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
         if str(one) == name:
             return one
     known = [str(one) for one in among]
-    near = did_you_mean(name, known)
+    joined = name.rstrip(",;") in [one.rstrip(",;") for one in known]
+    near = "" if joined else did_you_mean(name, known)
     message = f"{brief(name)} is not among the {what}s of the network{near and f'; {near}'}"
-    raise error(message, f"It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}")
+    apart = "Separate names by spaces alone, without commas. " * joined
+    raise error(message, f"{apart}It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}")
 
 
 def reread(

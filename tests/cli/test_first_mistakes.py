@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from contextlib import chdir
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,30 @@ def test_an_interruption_before_the_run(
 def test_an_interruption_before_any_result(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, "hardsim.cli.session.read_input")
     hardsim("check", since).exits(130).says("interrupted\n").unsaid("has been printed")
+
+
+def test_commas_between_the_names_of_a_specification(hardsim: Cli, tmp_path: Path) -> None:
+    text = (NETWORKS / "majority.spec").read_text(encoding="utf-8")
+    with chdir(tmp_path):
+        shutil.copytree(NETWORKS / "majority", "majority")
+        for old, new in (("alphabet: 0 1", "alphabet: 0, 1"), ("input: <bos> * <sep>", "input: <bos>, * <sep>")):
+            written(Path("commas.spec"), text.replace(old, new))
+            hardsim("check", "commas.spec").refused("Separate names by spaces alone, without commas").unsaid("did you")
+        written(Path("commas.spec"), text.replace("tokens: 0 1 <bos> <sep>", "tokens: 0, 1, <bos>, <sep>,"))
+        hardsim("check", "commas.spec").refused("Separate names by spaces alone, without commas").unsaid("did you")
+
+
+def test_that_a_run_takes_long_is_noted_once(
+    hardsim: Cli, since: Path, future: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.cli.estimate.LATE", 0.0)
+    noted: list[str] = []
+
+    @contextmanager
+    def patient(what: str) -> Iterator[None]:
+        noted.append(what)
+        yield
+
+    monkeypatch.setattr("hardsim.cli.precision.patient", patient)
+    hardsim("precision", since, future, "--max-n", "3", "--workers", "1").exits(0)
+    assert noted == [f"{since}: this takes long: lengths are checked one by one, format by format"]

@@ -118,7 +118,7 @@ def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> N
     ("text", "message", "marked"),
     [
         ("", "the file is empty", ""),
-        ('L = "a', 'unknown operator "', '"'),
+        ('L = "a', "this quote is never closed", '"'),
         ('L = "a" && b', "unknown symbol or name 'b'", "b"),
         ('L = "a" && L', "'L' is defined later (line 1)", "L"),
         ('L = "a"\nL = "b"', "L is defined twice", "L"),
