@@ -212,13 +212,24 @@ def _of_real(value: Any) -> str:
         if not same and near in (0, inf, -inf):  # far too small or large, and perhaps for the memory too
             raise OverflowError
         text = repr(near) if same else str(value)
-        above, below = (near if same else value).as_integer_ratio()
+        above, below = _ratio(near if same else value)
         exact, applies = Fraction(_short(int(above)), _short(int(below))), Fraction(text)
     except (ArithmeticError, AttributeError, TypeError, ValueError):  # an interval, say
         raise _other(NUMBER, value) from None
     if exact != applies:
         raise InputError(f"the {type(value).__name__} {text} is not exactly {text}", f"Write '{applies}', which is.")
     return str(exact)
+
+
+def _ratio(value: Any) -> tuple[Any, Any]:
+    """Return the numerator and the denominator of a binary number. Raises AttributeError if it is none."""
+    if hasattr(value, "as_integer_ratio"):
+        ratio: tuple[Any, Any] = value.as_integer_ratio()
+        return ratio
+    from mpmath.libmp import to_rational  # its numbers before version 1.4 have no such method
+
+    found: tuple[Any, Any] = to_rational(value._mpf_)
+    return found
 
 
 def _path(value: object) -> Any:
