@@ -7,7 +7,7 @@ from shlex import split
 from tests.golden.running import ran
 
 DIRECTORY = Path(__file__).with_name("screens")
-TIMES = re.compile(r"^note: .* seconds\n", re.MULTILINE)
+TIMES = re.compile(r"^note: .* seconds of work\n", re.MULTILINE)
 OUT, ERR = "---- standard output ----", "---- standard error ----"
 
 SCREENS = (
