@@ -30,6 +30,9 @@ ABOUT_DOCUMENT = ("--json", "--format", "standard output")
 REPORTS = tuple(form for form in FORMATS if form not in (TEXT, JSON))
 """The formats of reports for other programs."""
 
+ENDLESS = ("watch", "serve")
+"""Commands that only an interruption ends: they write a document for each run, or none."""
+
 
 @contextmanager
 def documented(command: str, request: Request) -> Iterator[None]:
@@ -39,7 +42,8 @@ def documented(command: str, request: Request) -> Iterator[None]:
     except (LostOutput, typer.Exit):
         raise
     except KeyboardInterrupt:
-        _write(command, _values(request), _names(_values(request).values()), exit_codes.INTERRUPTED, "")
+        if command not in ENDLESS:
+            _write(command, _values(request), _names(_values(request).values()), exit_codes.INTERRUPTED, "")
         raise
     except Exception as error:
         deliberate = isinstance(error, HardsimError)

@@ -225,9 +225,9 @@ def test_keys_of_files_are_named(hardsim: Any, tmp_path: Path) -> None:
     certificate = proof.read_text(encoding="utf-8")
     for key, wrong in (("claim", "claims"), ("embedding", "embeddings")):
         written(proof, certificate.replace(f'"{key}"', f'"{wrong}"', 1))
-        hardsim("verify", proof).exits(1).says(f"the key '{key}' is missing, and '{wrong}' is not known")
+        hardsim("verify", proof).exits(1, f"the key '{key}' is missing, and '{wrong}' is not known")
     written(proof, certificate.replace('"claim"', '"claim": "", "claim2"', 1))
-    hardsim("verify", proof).exits(1).says("the key 'claim2' is not known")
+    hardsim("verify", proof).exits(1, "the key 'claim2' is not known")
 
 
 def test_the_nearest_name() -> None:

@@ -246,7 +246,7 @@ CONFIGS: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda config: config.pop("hardsim"), "the exact network is missing (an object 'hardsim')"),
     (lambda config: config.update(hardsim="since"), "the exact network is missing (an object 'hardsim')"),
     (lambda config: config.update(hardsim={}), "format"),
-    (lambda config: config.update(hardsim={"format": "nothing"}), "hardsim-model, hardsim-ahat, hardsim-network"),
+    (lambda config: config.update(hardsim={"format": "nothing"}), "hardsim-model, hardsim-ahat or hardsim-network"),
     (lambda config: config.update(torch_dtype="float32"), "the key 'torch_dtype' is not one of model_type, version"),
     (lambda config: config["hardsim"]["model"].update(temperature="2/n"), "'network', which model.py reads"),
     (lambda config: config["hardsim"]["options"].update(at="first"), "last, where the formula of the source is read"),
