@@ -197,7 +197,7 @@ def names_in(path: Path | str) -> list[str]:
 def refusal(path: str, option: str, why: str, what: str = "file") -> InputError:
     """Return the error for a file, or a folder, that cannot be written; `why` is the reason."""
     stream = ", or '-' for standard output" * (option in STREAMED)
-    hint = f"Give {option} a {what} that can be written, in a directory that exists{stream}."
+    hint = f"Give {option} a {what} that can be written{stream}."
     return InputError(f"{option} {path}: cannot be written ({why})", hint)
 
 

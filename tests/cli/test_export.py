@@ -235,9 +235,9 @@ REFUSALS: list[tuple[list[str], list[str]]] = [
     (["since.ltl", "--to", "onnx", "-o", "-"], ["an ONNX file needs a name"]),
     (
         ["since.ltl", "--to", "onnx", "-o", "full"],
-        ["(it is a directory)", "Give -o a file that can be written, in a directory that exists"],
+        ["(it is a directory)", "Give -o a file that can be written."],
     ),
-    (["since.ltl", "--to", "onnx", "-o", "none/out"], ["No such file or directory", "in a directory that exists.\n"]),
+    (["since.ltl", "--to", "onnx", "-o", "none/out"], ["No such file or directory", "that can be written.\n"]),
     (["since.ltl", "--to", "onnx", "-o", "since.ltl"], ["-o since.ltl would overwrite the input"]),
     (["since.ltl", "--to", "torch", "-o", "out", "--json", "out"], ["--json out is in the folder that -o names"]),
     (["since.ltl", "--to", "torch", "-o", "empty", "--json", "empty/a"], ["is in the folder that -o names"]),

@@ -138,7 +138,7 @@ def test_the_advice_has_the_ways_out_that_there_are(hardsim: Cli, since: Path, c
     option, streamed = command[-1], command in STREAMED
     what = "folder" if first in ("export", "report") or option == "--rocq" else "file"
     stream = ", or '-' for standard output" * streamed
-    advice = f"  Give {option} a {what} that can be written, in a directory that exists{stream}.\n"
+    advice = f"  Give {option} a {what} that can be written{stream}.\n"
     places = [f"{FULL}/x"] if what == "folder" else ["/nowhere/x.html"]
     for place in places + [FULL] * (what == "file" and option not in ("--resume", "--plot")):
         hardsim(first, since, *given, place).says(advice).unsaid("directory that exists")
