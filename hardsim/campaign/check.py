@@ -124,6 +124,18 @@ class Progress:
     """True in the first of two passes, which measures the words before the temperature is known."""
 
 
+class LengthWords:
+    """How many words of the current length are done, where the words of a length come in parts, one after the other."""
+
+    def __init__(self) -> None:
+        self.count = self._length = 0
+
+    def add(self, n: int, words: int) -> None:
+        """Count words of length n."""
+        self.count = words + (self.count if n == self._length else 0)
+        self._length = n
+
+
 Report = Callable[[Progress], None]
 
 
@@ -453,7 +465,7 @@ class _Campaign:
         """The largest number of words of each length."""
         # The words of a resumed run may exceed it by the prefixes of searches.
         self.total = max(sum(self.most.values()), self.done)
-        self.measured = self.here = self.latest = 0
+        self.measured, self.here = 0, LengthWords()
         self.ended: WordError | None = None
         """The error about a whole length that ended the run early; None: it did not end so."""
 
@@ -487,8 +499,7 @@ class _Campaign:
 
         def report_progress(n: int, words: int) -> None:
             self.measured += words
-            self.here = words + (self.here if n == self.latest else 0)
-            self.latest = n
+            self.here.add(n, words)
             self._advance(n)
 
         prepared, runs, _ = measure_all(
@@ -624,7 +635,7 @@ class _Campaign:
             # Measured words are counted when they are measured and when they are run, hence the half.
             done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
             measuring = not self.subject.one_network and self.prepared is None
-            here = self.here if measuring else self.tallies[n].words
+            here = self.here.count if measuring else self.tallies[n].words
             found = self.wrong, self.undecided, self.before
             self.progress(Progress(n, min(done, total), total, *found, here, measuring))
 

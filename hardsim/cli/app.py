@@ -23,16 +23,20 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         with interruptible():
             if (message := too_little()) is not None:
-                with suppress(OSError, ValueError, AttributeError):
-                    sys.stderr.write(f"{message}\n")
+                _tell(message)
                 return BAD_INPUT
             from hardsim.cli.commands import dispatch
 
             return dispatch(arguments)
     except KeyboardInterrupt:
-        with suppress(OSError, ValueError, AttributeError):  # broken, closed, or none
-            sys.stderr.write("interrupted\n")
+        _tell("interrupted")
         return INTERRUPTED
+
+
+def _tell(message: str) -> None:
+    """Print a message to standard error, without the modules that the command line prints with."""
+    with suppress(OSError, ValueError, AttributeError):  # broken, closed, or none
+        sys.stderr.write(f"{message}\n")
 
 
 def one_thread() -> None:

@@ -20,7 +20,7 @@ from random import Random
 from time import monotonic
 from typing import Annotated
 
-from hardsim.campaign.check import ZERO, CheckOptions, Progress, Report, measure_all, own_failure
+from hardsim.campaign.check import ZERO, CheckOptions, LengthWords, Progress, Report, measure_all, own_failure
 from hardsim.campaign.engines import HardRunner, SoftEngine, allowed_error, batches
 from hardsim.campaign.growth import fitted
 from hardsim.campaign.interrupts import to_the_report, uninterrupted
@@ -768,7 +768,7 @@ class _Report:
         self.expected, self.progress, self.crew = expected, progress, crew
         self.findings: list[LengthFindings] = []
         self.prepared: Preparation | None = None
-        self.done = self.total = self.here = self.latest = 0
+        self.done, self.total, self.here = 0, 0, LengthWords()
         self.general: GeneralRate | None = None
         searched = expected.search and not expected.gap
         self.trials = None if trials is None or not searched else _Trials(options.max_n, trials)
@@ -807,13 +807,14 @@ class _Report:
     def _report_progress(self, n: int, words: int) -> None:
         """Report progress: a word counts half when it is measured, and half when its length is done."""
         measuring = self.prepared is None
-        # A length is done at once, while its words are measured in parts.
-        self.here = words + (self.here if measuring and n == self.latest else 0)
-        self.done, self.latest = self.done + words, n
+        self.here.add(n, words)
+        self.done += words
         if self.progress is not None:
             wrong = sum(found.violation is not None or found.refuted is not None for found in self.findings)
             undecided = sum(bool(found.unsettled) for found in self.findings)
-            self.progress(Progress(n, self.done // 2, self.total, wrong, undecided, 0, self.here, measuring))
+            # A length is done at once, while its words are measured in parts.
+            here = self.here.count if measuring else words
+            self.progress(Progress(n, self.done // 2, self.total, wrong, undecided, 0, here, measuring))
 
     def result(self, partial: bool) -> BoundResult:
         target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.findings)
