@@ -10,7 +10,7 @@ from functools import partial
 from hardsim.campaign.check import check_options_of, check_subject
 from hardsim.campaign.interrupts import interruptible, uninterrupted
 from hardsim.campaign.result import Verdict
-from hardsim.campaign.workers import crews
+from hardsim.campaign.workers import Crews, crews, processors
 from hardsim.cli.activity import still
 from hardsim.cli.ahead import Ahead, OnTarget
 from hardsim.cli.check import result_text
@@ -22,9 +22,10 @@ from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.files import Sink
 from hardsim.lazy_dataclass import dataclass
 from hardsim.options.table import WRITTEN, Request
+from hardsim.proof.external.pattern_proof import Share, alone
 from hardsim.proof.shared.result import NotProved
 from hardsim.proving import prove as proving
-from hardsim.proving.external import NetworkProof, prove_network
+from hardsim.proving.external import NetworkProof, prove_network, shared_by
 from hardsim.proving.external_certificate import no_certificate
 from hardsim.proving.proof_files import external_file, written_down
 from hardsim.proving.prove import PROOF, UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
@@ -72,7 +73,7 @@ def command(request: Request) -> None:
         staff = stack.enter_context(crews(request, note, still))
         ahead = Ahead(staff, request, OnTarget(proved), tasks, networks=False, shares=False)
         stack.enter_context(closing(ahead))
-        work = _Work(current, current.tables(given), targets, ahead)
+        work = _Work(current, current.tables(given), targets, ahead, staff)
         current.all(given, work.prove, work.network)
         if len(current.results) > 1 and not request.quiet:
             print_proofs(current.screen, current.results)
@@ -85,7 +86,7 @@ def _deep(subject: External) -> AbstractContextManager[None]:
         return nullcontext()
     return patient(
         f"{subject.name}: short words are run, then lengths are proved from the weights, one by one, and each may take "
-        "minutes; --max-n ends it at a length",
+        "minutes; with --max-n, one that stays open is divided by patterns of words, which may take an hour",
         DEEP,
     )
 
@@ -122,6 +123,7 @@ class _Work:
     tables: bool
     targets: Mapping[str, Sink]
     ahead: Ahead
+    staff: Crews
     failure: HardsimError | None = None
     """The reason why no Rocq theorem was written about a proved subject."""
 
@@ -133,7 +135,7 @@ class _Work:
         with uninterrupted():
             try:
                 with bar(subject.name, "steps", f"{subject.name}: steps of the proof") as shown, _deep(subject):
-                    result = prove_network(subject, current.request, shown.show)
+                    result = prove_network(subject, current.request, shown.show, self._share())
             except NotProved as error:
                 self._tried(subject, error.reason)
                 return
@@ -157,6 +159,11 @@ class _Work:
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message, weaker)
         if self.targets and not current.interrupted:
             self._certify(subject, result)
+
+    def _share(self) -> Share:
+        """Return the function that shares a long proof among processes, where these have no other work."""
+        crew = partial(self.staff.crew, processors)
+        return alone if self.ahead.workers > 1 else shared_by(crew)
 
     def _certify(self, subject: External, result: NetworkProof) -> None:
         """Write the certificate of what is proved of an external network. Raises Undecided if nothing is proved, or the

@@ -6,7 +6,7 @@ judges: a wrong prefix must be judged wrong there, and no short word may be judg
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
@@ -23,6 +23,7 @@ from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network, arrays_of
 from hardsim.options.table import Request
 from hardsim.proof.external.every_word import few_reach, prove_by_words
+from hardsim.proof.external.pattern_proof import Share, alone
 from hardsim.proof.external.prove import ExternalProof, greatest_length, prove_external
 from hardsim.proof.external.result import EVERY_WORD, STRUCTURE, OpenPrefixes, PrefixProof, ProvedMargin
 from hardsim.proof.external.two_layers import LayerLimits, prove_layers, require_two_layers
@@ -86,18 +87,23 @@ class NetworkProof(SubjectRecord):
 
 
 def prefix_proof(
-    subject: External, max_n: int | None, report: StepReport | None = None, most: int | None = None
+    subject: External,
+    max_n: int | None,
+    report: StepReport | None = None,
+    most: int | None = None,
+    share: Share = alone,
 ) -> PrefixProof:
     """Return what is proved of an external network for words of at most `max_n` symbols (None: of as many as its table
     of positions has room for): from its weights, or else by running every prefix, of a length at most `most` (None: as
     many as take about half a minute; all to `max_n`, if that takes a quarter of an hour). Where a class of a short
-    length stays open, every prefix is run as well. Raises NotProved if no proof is attempted."""
+    length stays open, every prefix is run as well. `share` shares long proofs among processes. Raises NotProved if no
+    proof is attempted."""
     network, oracle = subject.network, prefix_oracle(subject)
     try:
         with interruptible():
             if len(network.layers) > 1:
-                limits = LayerLimits() if most is None else LayerLimits(few=most, more=False, levels=())
-                found = prove_layers(network, oracle, max_n, limits, report)
+                limits = LayerLimits() if most is None else LayerLimits(few=most, more=False, levels=(), patterns=False)
+                found = prove_layers(network, oracle, max_n, limits, report, share)
             elif (wrong := _wrong_short(network, oracle, max_n)) is not None:
                 return _record(subject, wrong, EVERY_WORD)
             else:
@@ -140,6 +146,25 @@ def _of_layers(subject: External, found: ExternalProof, max_n: int | None) -> Pr
     if max_n is None and found.opened:
         found = replace(found, longest=found.proved, opened=(), splits=None)
     return _record(subject, found, EVERY_WORD)
+
+
+def shared_by(crew: Callable[[], Crew]) -> Share:
+    """Return the function that shares the tasks of a proof among the workers of a crew, which is asked for when there
+    are tasks."""
+
+    def share(
+        make: Callable[..., Callable[[Any], Any]], parts: tuple[Any, ...], tasks: Iterable[Any]
+    ) -> Generator[Any, None, None]:
+        shards = (Shard(task.length, (), known=task) for task in tasks)
+        yield from crew().run(Job(_doing, (make, parts)), shards)
+
+    return share
+
+
+def _doing(make: Callable[..., Callable[[Any], Any]], parts: tuple[Any, ...]) -> Callable[[Shard], Any]:
+    """Return the function of a job that does the tasks of a proof."""
+    do = make(*parts)
+    return lambda shard: do(shard.known)
 
 
 def words_proof(subject: External, max_n: int | None, report: StepReport | None = None) -> PrefixProof | None:
@@ -192,10 +217,13 @@ def _exact(value: float) -> Fraction | None:
     return Fraction(value) if isfinite(value) else None
 
 
-def prove_network(subject: External, request: Request, report: StepReport | None = None) -> NetworkProof:
+def prove_network(
+    subject: External, request: Request, report: StepReport | None = None, share: Share = alone
+) -> NetworkProof:
     """Prove that an external network answers as its reference says after every judged prefix of at most `--max-n`
     symbols (not given: of as many as its table of positions has room for, or the default without such a table), or find
-    a shortest prefix after which it does not. Raises NotProved if no proof is attempted; InputError if the network has
+    a shortest prefix after which it does not; `share` shares long proofs among processes. Raises NotProved if no proof
+    is attempted; InputError if the network has
     no reference, or no room for that many symbols; Contradiction if a word that is run contradicts the prover."""
     subject.require_reference()
     room = subject.longest
@@ -204,7 +232,7 @@ def prove_network(subject: External, request: Request, report: StepReport | None
     if max_n is not None:
         subject.require_lengths(max_n)
     try:
-        proof = prefix_proof(subject, max_n, report)
+        proof = prefix_proof(subject, max_n, report, share=share)
     except NotProved:
         with interruptible():
             alone = words_proof(subject, max_n, report)

@@ -92,6 +92,10 @@ def external_certificate(subject: External, proof: PrefixProof, shown: Shown | N
     if proof.proved_by != STRUCTURE and (len(subject.network.layers) == 1 or proof.prefixes > MOST_RUN):
         message = "proved by running every word, and certificates are of proofs from the weights"
         raise Undecided(f"{subject.name}: {message}")
+    if proof.splits is not None and proof.splits.patterns:
+        first = proof.splits.patterns[0].length
+        message = f"lengths from {first} on are proved by patterns of words, which the checker does not follow"
+        raise Undecided(f"{subject.name}: {message}; --max-n {first - 1} leaves them out")
     report = shown or (lambda done, total: None)
 
     def made() -> dict[str, Any]:

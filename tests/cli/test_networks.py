@@ -162,7 +162,7 @@ def test_prove_covers_every_word_to_the_end_of_the_table(hardsim: Cli, net: Path
 def test_a_word_that_contradicts_a_proof_is_an_internal_error(
     hardsim: Cli, net: Path, more: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def proved(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
+    def proved(subject: External, max_n: int | None, *rest: Any, **named: Any) -> PrefixProof:
         return PrefixProof(3, 3, 14, "words", "structure", None, None, False, (), None, False, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", proved)
@@ -174,7 +174,7 @@ def test_a_word_that_contradicts_a_proof_is_an_internal_error(
 def test_a_wrong_word_that_is_right_is_an_internal_error(
     hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    def refuted(subject: External, max_n: int | None, report: Any = None, most: int | None = None) -> PrefixProof:
+    def refuted(subject: External, max_n: int | None, *rest: Any, **named: Any) -> PrefixProof:
         return PrefixProof(3, 1, 2, "words", "structure", ("a", "b"), Fraction(-1), True, (), None, False, ())
 
     monkeypatch.setattr("hardsim.proving.external.prefix_proof", refuted)

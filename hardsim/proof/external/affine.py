@@ -273,14 +273,22 @@ class RangedForm:
     high: Floats
 
 
-def bent(activation: Activation, x: AffineForm, least: Floats | float, most: Floats | float) -> RangedForm:
-    """Return the enclosure of an activation, of values that are also between `least` and `most`. The line is the chord
-    between the ends of a coordinate; the distance from it is computed at SAMPLES points, and between neighbours it is
-    off by at most CURVATURE / 8 times their squared distance (relu: it is greatest at an end, and least at the kink or
-    an end)."""
-    reach = (x.spread + x.e) * GROW
-    low = np.maximum(np.nextafter(x.c - reach, -inf), least)
-    high = np.maximum(np.minimum(np.nextafter(x.c + reach, inf), most), low)
+@dataclass(frozen=True, slots=True)
+class Chord:
+    """Two lines of one slope with an activation between them, `slope` x + `middle` +- `off`, and bounds `low` and
+    `high` of its values."""
+
+    slope: Floats
+    middle: Floats
+    off: Floats
+    low: Floats
+    high: Floats
+
+
+def chord(activation: Activation, low: Floats, high: Floats) -> Chord:
+    """Return lines around an activation between bounds of its argument. The line is the chord between the ends; the
+    distance from it is computed at SAMPLES points, and between neighbours it is off by at most CURVATURE / 8 times
+    their squared distance (relu: it is greatest at an end, and least at the kink or an end)."""
     width = high - low
     shares = np.linspace(0, 1, SAMPLES if activation is not Activation.RELU else 2)[:, None, None]
     points = low + width * shares
@@ -302,9 +310,19 @@ def bent(activation: Activation, x: AffineForm, least: Floats | float, most: Flo
     slack = bend + errors.max(axis=0) + ROUND * (np.abs(found).max(axis=0) + np.abs(slope) * np.abs(points).max(axis=0))
     most, least = apart.max(axis=0) + slack, apart.min(axis=0) - slack
     middle = (most + least) / 2
-    e = (most - least) / 2 + np.abs(slope) * x.e
-    e = e + ROUND * (np.abs(middle) + np.abs(slope) * x.size)
-    return RangedForm(AffineForm(slope * x.c + middle, slope[:, None, :] * x.slopes, e * GROW + ETA), *ends)
+    return Chord(slope, middle, ((most - least) / 2 + ROUND * np.abs(middle)) * GROW, *ends)
+
+
+def bent(activation: Activation, x: AffineForm, least: Floats | float, most: Floats | float) -> RangedForm:
+    """Return the enclosure of an activation, of values that are also between `least` and `most`."""
+    reach = (x.spread + x.e) * GROW
+    low = np.maximum(np.nextafter(x.c - reach, -inf), least)
+    high = np.maximum(np.minimum(np.nextafter(x.c + reach, inf), most), low)
+    line = chord(activation, low, high)
+    slope = line.slope
+    e = line.off + np.abs(slope) * x.e + ROUND * (np.abs(line.middle) + np.abs(slope) * x.size)
+    form = AffineForm(slope * x.c + line.middle, slope[:, None, :] * x.slopes, e * GROW + ETA)
+    return RangedForm(form, line.low, line.high)
 
 
 def multiplied_within(a: RangedForm, b: RangedForm) -> AffineForm:

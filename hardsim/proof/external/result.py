@@ -84,6 +84,23 @@ class WordsPart(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class PatternsPart(Record):
+    """Prefixes of one length and last symbol that were proved by patterns, which give the symbols at some positions."""
+
+    length: Natural
+    """Length of the prefixes, in symbols."""
+    symbol: str
+    """Their last symbol."""
+    histories: Annotated[str, one_of("one history", "independent histories")]
+    """How keys are bounded: for the same words as the query, or each for all words; the latter, where it suffices for
+    most sampled words."""
+    patterns: Natural
+    """Number of patterns that the words were divided into at first."""
+    divided: Natural
+    """Number of patterns into which those were divided that stayed open."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class LayerSplits(Record):
     """Divisions in the proof of a network of two layers. Prefixes are divided by checkpoints where a class stayed open
     without them. After that exact ranges are used, with more and more cells."""
@@ -99,6 +116,8 @@ class LayerSplits(Record):
     left it open."""
     parts: tuple[WordsPart, ...]
     """The parts of the words, in the order of their proofs."""
+    patterns: tuple[PatternsPart, ...] = ()
+    """The parts that were proved by patterns: where boxes of the first layer are too wide."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -34,8 +34,9 @@ from hardsim.proof.external.every_word import prove_by_words, too_many, words_re
 from hardsim.proof.external.first_layer import BoxCells, CellRanges, FirstLayer, MoveFrames, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest, longest_axis
 from hardsim.proof.external.narrowing import NarrowedSteps, RangeOracle, mean_square_of, unknown
+from hardsim.proof.external.pattern_proof import PatternProof, PatternTables, Share, alone, prove_patterns
 from hardsim.proof.external.prove import ExternalProof, LengthMargins, OpenClass, greatest_length
-from hardsim.proof.external.result import LayerSplits, PassedState, WordsPart
+from hardsim.proof.external.result import LayerSplits, PassedState, PatternsPart, WordsPart
 from hardsim.proof.external.search import worst
 from hardsim.proof.external.second_layer import HeadAxes, HeadForms, KnownRanges, RelaxedSupports, SecondEntry
 from hardsim.proof.external.supports import Paths
@@ -73,6 +74,8 @@ class LayerLimits:
     """False: heads are not bounded along rows."""
     few: int = 4_096
     """Greatest number of prefixes of one length that are run, in place of a proof from the weights."""
+    patterns: bool = True
+    """True: lengths that stay open are proved by patterns of words, if a length is asked for."""
     more: bool = True
     """True: where a length stays open, every prefix is run of as many lengths as that is possible for."""
 
@@ -83,11 +86,13 @@ def prove_layers(
     longest: int | None = None,
     limits: LayerLimits | None = None,
     report: Callable[[int, int], None] | None = None,
+    share: Share = alone,
 ) -> ExternalProof:
     """Return what can be proved of a network of two layers whose specification has this oracle, for words of at most
     `longest` symbols (None: of as many as the table of positions has room for). Lengths with few prefixes are proved by
-    running them; so are others, if they stay open and that is possible. `report` is called with a length that is
-    proved and the greatest one. Raises NotProved if no proof is attempted."""
+    running them; so are others, if they stay open and that is possible. If a length was asked for, lengths that stay
+    open are proved by patterns of words, which may take long; `share` shares that among processes. `report` is called
+    with a length that is proved and the greatest one. Raises NotProved if no proof is attempted."""
     most = greatest_length(network, longest)
     require_two_layers(network)
     demands, limits, report = demands_of(oracle, network, most), limits or LayerLimits(), report or _unreported
@@ -110,6 +115,8 @@ def prove_layers(
                 if found.proved > prover.end:
                     start, margins = found.proved + 1, found.margins
                     prover.run(start)
+            if thorough and prover.end < most and limits.patterns:
+                prover.patterns(share)
         except KeyboardInterrupt:
             if prover is None:
                 raise
@@ -718,6 +725,7 @@ class LayerProver:
         self.narrowed = self.divided = False
         """True if steps are enclosed with the ranges of functions; if words are divided by checkpoints."""
         self.parts: list[WordsPart] = []
+        self.pattern_parts: list[PatternsPart] = []
         self.margins: dict[int, LengthMargins] = {}
         self.open: dict[int, list[OpenClass]] = {}
         self.work = 0.0
@@ -740,6 +748,24 @@ class LayerProver:
             start = max(start, self.end + 1)
             if cells > 1 and self._hopeless():
                 break
+
+    def patterns(self, share: Share) -> None:
+        """Prove the lengths that stay open by patterns of words, which are about words of one symbol and more."""
+        if self.end < 0:
+            return
+        layers, found = self.layers, PatternProof(self.end)
+        try:
+            tables = PatternTables.of(self.network, self.demands, layers.first, layers.entry, layers.fixed)
+            prove_patterns(tables, found, share, self.report)
+        except NotProved:
+            return
+        finally:
+            # also where the proof is interrupted
+            self.pattern_parts = [part for part in found.parts if part.length <= found.end]
+            self.margins |= {n: LengthMargins(low=low) for n, low in found.margins.items() if n <= found.end}
+            self.end = self.sure = max(self.end, found.end)
+        if found.open is not None and found.open[0] not in self.open:
+            self._opened(found.open[0], [self.network.symbols[found.open[1]]], [-np.inf])
 
     def _hopeless(self) -> bool:
         """Return whether the bound of an open class is so far from 0 that neither more cells nor checkpoints, which are
@@ -775,7 +801,7 @@ class LayerProver:
         opened = () if interrupted else tuple(self.open.get(proved + 1, ()))
         splits = LayerSplits(
             start - 1 if start else None, len(tables.classes), len(tables.cells.of), boxes,
-            tuple(self.parts),
+            tuple(self.parts), tuple(self.pattern_parts),
         )  # fmt: skip
         covered = sum(self.demands.words()[: proved + 1])
         reason = "the proof was interrupted" if interrupted else None

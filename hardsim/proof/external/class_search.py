@@ -1,0 +1,521 @@
+"""Bounds of the margins at the end of a pattern of words, where the history of each key is chosen independently.
+
+Keys and values lie in the ranges of all prefixes of their class (`class_ranges`); of a pattern they only have the
+symbols that it gives. Queries and the residual stream are enclosed over the pattern. Let w_j be the weight of position
+j, between `low` and `high`, and v_j its value. For a direction c and a number L let
+
+    U(L) = the sum over positions j of the greatest w_j (c.v_j - L), over the symbols that the pattern has at j.
+
+The head reads a with `c.a <= L + U(L) / D`, with D the least sum of weights if U(L) > 0, and the greatest one otherwise
+(as in `patterns`). Newton's method makes L close to the root of U. This is the support function with which
+`scaled_rows` bounds the margin; it is enough where the values that weigh most are close to each other.
+
+Elsewhere the answer is right whatever is read. Then a is a mean of values with any weights, so c.a is at most the
+greatest c.v_j. This set is divided along the axes of values: a box has ranges of some coordinates g.a of a. For any
+multipliers m, `c.a <= (c - the sum of the m_k g_k).a + the sum of the greatest m_k (g_k.a)`; those tried are a share of
+the coordinates of c. A pattern is proved if its margin is above 0 in all boxes. Sampled words choose between the two
+ways. Where a pattern stays open, the position is revealed that moves scores most (ours).
+
+Rounding: sums of at most DEEPEST terms, each off by at most ROUND times the sum of the sizes of its terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hardsim.lazy_dataclass import dataclass
+from hardsim.proof.external.affine import ROUND, AffineForm
+from hardsim.proof.external.class_ranges import Entries
+from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords
+from hardsim.proof.external.columns import FLOOR
+from hardsim.proof.external.narrowing import unknown
+from hardsim.proof.external.patterns import OPEN
+from hardsim.proof.external.scaled_rows import ScaledRows
+from hardsim.proof.external.second_layer import (
+    EXP_OFF,
+    HeadForms,
+    KnownRanges,
+    ScoreEnds,
+    own_scores,
+    own_values,
+    scores_of,
+)
+from hardsim.proof.shared.result import NotProved
+from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers
+
+PASSES = 4
+"""The number of times that U is computed for one bound."""
+NUMBERS = 2**19
+"""The count of numbers in an array of a batch of directions."""
+TOGETHER = 64
+"""The number of patterns or boxes in a batch."""
+SAMPLES = 40
+"""The number of sampled words by which the way is chosen."""
+NARROW, NARROW_BOXES = 0.6, 1.0
+"""By how much, in nats, the query of a pattern may move scores if its margin is bounded, in each of the two ways."""
+CLOSE = 0.2
+"""By how much, in nats, a query may move scores if the weights of keys choose the next position, where outputs are
+divided in boxes."""
+FINE = 0.05
+"""By how much, in nats, a query may move scores if outputs with bounded weights are divided in boxes."""
+SHARES = (1.0, 0.5)
+"""The multipliers that are tried in a box, as shares of the coordinates of the direction."""
+ROUNDS = 16
+"""Greatest number of times that a box is halved."""
+BESIDE = 0.3
+"""How much the general importance of an axis counts beside the slope of the least row along it."""
+MOST_BOXES = 12
+"""Greatest number of open boxes of one pattern."""
+OF_WEIGHT = 2.0
+"""How much it counts that a position has this share of the weights, in nats that its symbols move the query by."""
+MOST_PATTERNS = 100_000
+"""Greatest number of patterns into which those of one start are divided."""
+EXCLUDED = -1e100
+"""The number that stands for the value of a symbol that a pattern does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The keys that N patterns may see: values along axes, `middle` and `radius` (T, axes); which of them patterns have
+    (T, N); the first one of each position. The values of the last position itself are those of `own`."""
+
+    axes: Floats
+    middle: Floats
+    radius: Floats
+    starts: Integers
+    allowed: Booleans
+    own: HeadForms
+
+    def at(self, index: Any) -> _Seen:
+        """Return those of some patterns."""
+        return replace(self, allowed=self.allowed[:, index], own=self.own.at(index))
+
+    def values(self, directions: Floats) -> tuple[Floats, Floats]:
+        """Return upper bounds of c.v for directions (N, K, v): of keys (T, N, K), EXCLUDED for those that a pattern
+        does not have, and of the last position (N, K)."""
+        along = (directions @ self.axes.T).reshape(-1, len(self.axes)).T
+        found = self.middle @ along
+        found += self.radius @ np.abs(along)
+        found = found.reshape(-1, *directions.shape[:2])
+        found += np.where(self.allowed, ETA, EXCLUDED)[:, :, None]
+        return found, own_values(self.own, directions)
+
+    def support(self, directions: Floats) -> Floats:
+        """Return upper bounds of c.a for means a of the values, (N, K), for directions (N, K, v)."""
+        values, own = self.values(directions)
+        return np.asarray(np.maximum(values.max(axis=0), own))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """Keys with bounds of their weights, (T, N), and of the last position's own, (N,)."""
+
+    seen: _Seen
+    low: Floats
+    high: Floats
+    own_low: Floats
+    own_high: Floats
+
+    def at(self, index: Any) -> _Weighed:
+        """Return those of some patterns."""
+        parts = self.low[:, index], self.high[:, index], self.own_low[index], self.own_high[index]
+        return _Weighed(self.seen.at(index), *parts)
+
+    def shares(self) -> Floats:
+        """Return about which share of the weights each key has, (T, N)."""
+        middle = np.where(self.seen.allowed, np.sqrt(self.low * self.high), 0.0)
+        return np.asarray(middle / (middle.sum(axis=0) + self.own_high))
+
+    def sums(self) -> tuple[Floats, Floats]:
+        """Return bounds of the sums of the weights, (N,)."""
+        low, high = np.where(self.seen.allowed, self.low, np.inf), np.where(self.seen.allowed, self.high, 0.0)
+        least = np.minimum.reduceat(low, self.seen.starts, axis=0).sum(axis=0) + self.own_low
+        most = np.maximum.reduceat(high, self.seen.starts, axis=0).sum(axis=0) + self.own_high
+        return least * (1 - ROUND), most * (1 + ROUND)
+
+    def support(self, directions: Floats) -> Floats:
+        """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
+        count, width = directions.shape[:2]
+        size = max(1, NUMBERS // max(1, len(self.low) * width))
+        parts = [slice(start, start + size) for start in range(0, count, size)]
+        return np.concatenate([self.at(part)._support(directions[part]) for part in parts])
+
+    def _support(self, directions: Floats) -> Floats:
+        values, own = self.seen.values(directions)
+        starts, places = self.seen.starts, np.repeat(np.arange(len(self.seen.starts)), self._counts())
+        # a key that is excluded has any weight: its gain is below all others
+        low, high = (np.where(self.seen.allowed, one, 1.0)[:, :, None] for one in (self.low, self.high))
+        own_low, own_high = self.own_low[:, None], self.own_high[:, None]
+        least, most = (one[:, None] for one in self.sums())
+        found = np.maximum(values.max(axis=0), own)
+        level = np.minimum(self._mean(values, own), found)
+        for number in range(PASSES):
+            x, y = values - level, own - level
+            weight, beside = np.where(x > 0, high, low), np.where(y > 0, own_high, own_low)
+            x *= weight
+            best, y = np.maximum.reduceat(x, starts, axis=0), y * beside
+            total = best.sum(axis=0) + y
+            size = np.abs(best).sum(axis=0) + np.abs(y)
+            total = total + ROUND * size
+            step = np.where(total > 0, total / least, total / most)
+            found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)) + ETA)
+            if number + 1 < PASSES:
+                weight[x < best[places]] = 0.0
+                slope = np.maximum.reduceat(weight, starts, axis=0).sum(axis=0) + beside
+                # a little too far, so that some levels are on the other side of the root
+                level = level + (total + 1e-4 * np.abs(total)) / slope
+        return np.asarray(found)
+
+    def _counts(self) -> Integers:
+        """Return the number of keys of each position."""
+        found: Integers = np.diff(np.append(self.seen.starts, len(self.low)))
+        return found
+
+    def _mean(self, values: Floats, own: Floats) -> Floats:
+        """Return the mean of the values with weights near the middle of their bounds, in plain floats."""
+        shares = self.shares()
+        found = np.matmul(shares.T[:, None], values.transpose(1, 0, 2))[:, 0]
+        return np.asarray(found + (1 - shares.sum(axis=0))[:, None] * own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxes:
+    """Sets of outputs of the head: means of the values of some patterns, one in each row, with any weights or with
+    bounded ones, within ranges of coordinates along `axes`, (N, axes); infinite where they were not divided."""
+
+    seen: _Seen | _Weighed
+    axes: Floats
+    low: Floats
+    high: Floats
+    reach: Floats
+    """Bounds of the sizes of the coordinates of outputs."""
+
+    def at(self, index: Any) -> _Boxes:
+        """Return some of the boxes."""
+        return replace(self, seen=self.seen.at(index), low=self.low[index], high=self.high[index])
+
+    def support(self, directions: Floats) -> Floats:
+        """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
+        found = self.seen.support(directions)
+        some = np.flatnonzero(np.isfinite(self.low).any(axis=1) | np.isfinite(self.high).any(axis=1))
+        if len(some):
+            found[some] = np.fmin(found[some], self.at(some)._within(directions[some]))
+        return found
+
+    def _within(self, directions: Floats) -> Floats:
+        """Return the bounds with multipliers of the coordinates that were divided."""
+        axes, low, high = self.axes, self.low[:, None], self.high[:, None]
+        divided = np.isfinite(low) & np.isfinite(high)
+        along = np.where(divided, directions @ axes.T, 0.0)
+        low, high = np.where(divided, low, 0.0), np.where(divided, high, 0.0)
+        most = np.maximum(along * low, along * high)
+        most = most.sum(axis=2) + ROUND * np.abs(most).sum(axis=2)
+        taken = along @ axes
+        lost = (np.abs(directions) + np.abs(along) @ np.abs(axes)) @ self.reach * (4 * ROUND) + ETA
+        found = np.full(most.shape, np.inf)
+        for share in SHARES:
+            bound = self.seen.support(directions - share * taken) + share * most
+            found = np.fmin(found, bound + 4 * ROUND * (np.abs(bound) + np.abs(most)) + lost)
+        return found
+
+
+class ClassSearch:
+    """Patterns of the words of some classes with the same length and last symbol, where what the head of the second
+    layer sees are the ranges of classes."""
+
+    def __init__(
+        self, entries: Entries, rows: Integers, hulls: HeadForms, fixed: HeadForms, scaled: ScaledRows
+    ) -> None:
+        """`hulls` enclose keys and values of each class, one in each row, with ranges along axes; `fixed` are those of
+        the tokens before the word. Raises NotProved unless the second layer has one head, scores have no cap, and some
+        token is before the last symbol."""
+        if len(entries.entry.heads) != 1 or hulls.known is None or fixed.known is None:
+            raise NotProved("proofs with independent histories are about one head in the second layer")
+        self.entries, self.rows, self.scaled, self.head = entries, rows, scaled, entries.entry.heads[0]
+        self.parts = entries, rows, hulls, fixed, scaled
+        self.whole: CoarseWords | None = None
+        """Bounds of single words that stay open, with one history."""
+        if self.head.steps.cap is not None:
+            raise NotProved("scores of the second layer have a cap")
+        self.patterns = entries.patterns(rows)
+        if not self.patterns.free + len(fixed.places):
+            raise NotProved("there is nothing before the last symbol")
+        self.kinds: Integers = np.unique(entries.classes.kind[rows])
+        self._lay(hulls, fixed)
+        self.axes = hulls.known.axes
+        self._along()
+        self.reach = _reach_of([hulls.known, fixed.known])
+        self.importance: Floats = np.sqrt(np.square(self.axes.values @ scaled.out).sum(axis=1))
+        self.centre: Floats = self.keys.keys.c.mean(axis=0)
+        self._measure()
+        some = self._sampled()
+        self.by_boxes = 2 * int((self._weighed_margins(some, *self._queries(some)) > 0).sum()) < len(some)
+        """True if outputs are divided in boxes."""
+        self.boxes = 0
+        """The number of boxes that were bounded."""
+
+    def _lay(self, hulls: HeadForms, fixed: HeadForms) -> None:
+        """Make the table of keys: one for each symbol of each position, and the fixed tokens."""
+        classes, free = self.entries.classes, self.patterns.free
+        found = []
+        for place in range(free):
+            for symbol in np.flatnonzero(self.patterns.allowed[place]).tolist():
+                some = (classes.free == place) & (classes.symbol == symbol)
+                found.append((place, symbol, int(np.flatnonzero(some)[0])))
+        places, symbols, rows = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        bare = [one.first(0) for one in (fixed.queries, fixed.keys, fixed.values)]
+        last = HeadForms(bare[0], bare[1], bare[2], fixed.places, fixed.known)
+        self.keys = HeadForms.joined([hulls.at(rows), last])
+        count = len(fixed.places)
+        self.places: Integers = np.append(places, free + np.arange(count))
+        self.symbols: Integers = np.append(symbols, np.full(count, OPEN))
+        """The position and the symbol of each key; OPEN for fixed tokens."""
+        self.first: Integers = np.flatnonzero(np.append(True, self.places[1:] != self.places[:-1]))
+
+    def _along(self) -> None:
+        """Take the middles and radii of values along axes."""
+        assert self.keys.known is not None
+        along = self.keys.known.values
+        size = np.abs(along.mid) + along.rad
+        # the sum of the sizes of c is at most 2 sqrt(v) times that of its coordinates along axes
+        lost = (4 * ROUND + self.axes.lost) * 2 * size.shape[1] * size.sum(axis=1, keepdims=True)
+        self.values = along.mid, (along.rad + lost) * (1 + 4 * ROUND)
+
+    def _measure(self) -> None:
+        """Take how much keys differ, with which it is measured how much a query moves scores."""
+        self.spread: Floats = np.sqrt(np.square(self.keys.keys.c - self.centre).mean(axis=0))
+
+    def starts(self, count: int) -> Integers:
+        """Return patterns that divide all words, about so many."""
+        found = self.patterns.root
+        while len(found) < count and (found == OPEN).any():
+            _, _, position = self._moved(found, *self._queries(found))
+            some = position != OPEN
+            made, _ = self.patterns.revealed(found[some], position[some])
+            found = np.concatenate([found[~some], made])
+        return found
+
+    def _sampled(self) -> Integers:
+        """Return random patterns whose queries move scores by half of NARROW."""
+        rng = np.random.default_rng(0)
+        found = np.tile(self.patterns.root, (SAMPLES, 1))
+        for _ in range(self.patterns.free):
+            width, _, position = self._moved(found, *self._queries(found))
+            wide = (width > NARROW / 2) & (position != OPEN)
+            if not wide.any():
+                break
+            made, of = self.patterns.revealed(found[wide], position[wide])
+            order = np.lexsort((rng.random(len(of)), of))
+            _, first = np.unique(of[order], return_index=True)
+            found = np.concatenate([found[~wide], made[order[first]]])
+        return found
+
+    # ---- the search ----
+
+    def prove(self, start: Integers) -> CoarseResult:
+        """Return the result for the words of some patterns."""
+        low, count, left = np.inf, len(start), [start]
+        while left:
+            batch = left.pop()
+            if len(batch) > TOGETHER:
+                left.append(batch[:-TOGETHER])
+                batch = batch[-TOGETHER:]
+            bound, position = self.bounds(batch)
+            alone = np.flatnonzero(~(bound > 0) & (position == OPEN))
+            if len(alone):
+                bound[alone] = self._alone(batch[alone])
+            shut = bound > 0
+            low = min(low, float(bound[shut].min(initial=np.inf)))
+            again = np.flatnonzero(~shut)
+            if (position[again] == OPEN).any() or count > MOST_PATTERNS:
+                low = -np.inf
+                break
+            if len(again):
+                made, _ = self.patterns.revealed(batch[again], position[again])
+                count += len(made)
+                left.append(made)
+        return CoarseResult(np.full(len(self.rows), low), len(start), count - len(start))
+
+    def _alone(self, words: Integers) -> Floats:
+        """Return lower bounds of the margins at the end of single words, with one history."""
+        if self.whole is None:
+            self.whole = CoarseWords(*self.parts, whole=True)
+        return np.asarray(self.whole.bounds(words).margins.min(axis=1))
+
+    def bounds(self, patterns: Integers) -> tuple[Floats, Integers]:
+        """Return lower bounds of margins over patterns, -inf where the query is too wide to be bounded; and the
+        position of each to reveal next, OPEN if there is none."""
+        stream, queries = self._queries(patterns)
+        width, pull, position = self._moved(patterns, stream, queries)
+        whole = ~(patterns == OPEN).any(axis=1)
+        found = np.full(len(patterns), -np.inf)
+        some = np.flatnonzero((width < (NARROW_BOXES if self.by_boxes else NARROW)) | whole)
+        if not len(some):
+            return found, position
+        part = patterns[some], _rows(stream, some), queries.at(some)
+        found[some] = self._weighed_margins(*part)
+        shares = self._weighed(part[0], part[2]).shares()
+        weight = np.zeros((len(some), self.patterns.free + len(self.first)))
+        np.add.at(weight.T, self.places, shares)
+        moved = pull[some] + OF_WEIGHT * weight[:, : self.patterns.free]
+        again = np.flatnonzero(~(found[some] > 0))
+        if self.by_boxes and len(again):
+            seen = self._seen(part[0][again], part[2].at(again))
+            found[some[again]] = self._boxed_margins(seen, _rows(part[1], again))
+            moved = np.where((width[some] < CLOSE)[:, None], moved, pull[some])
+        position[some] = _position(patterns[some], moved)
+        fine = some[~(found[some] > 0) & (width[some] < FINE)]
+        if len(fine):
+            weighed = self._weighed(patterns[fine], queries.at(fine))
+            found[fine] = self._boxed_margins(weighed, _rows(stream, fine))
+        return found, position
+
+    def _queries(self, patterns: Integers) -> tuple[AffineForm, HeadForms]:
+        """Return the residual stream and the queries, keys and values at the last position."""
+        cells = self.patterns.cells(patterns)
+        stream, (head,) = self.entries.forms(cells)
+        return stream, replace(head, known=KnownRanges.of(self.axes, head, unknown))
+
+    def _moved(self, patterns: Integers, stream: AffineForm, head: HeadForms) -> tuple[Floats, Floats, Integers]:
+        """Return what is unknown of the scores of each query (N,), how much the symbols of each position move scores
+        and the stream (N, positions), and the open position that moves them most."""
+        cells = self.patterns.cells(patterns)
+        count = cells.radii.shape[1]
+        size = np.sqrt(np.square(stream.c).mean(axis=1, keepdims=True))
+        scores = np.abs(head.queries.slopes[:, :count]) @ self.spread
+        width = scores.sum(axis=1) + head.queries.e @ self.spread
+        pull = scores + np.abs(stream.slopes[:, :count]).max(axis=2) / size
+        finite = np.isfinite(pull).all(axis=1) & np.isfinite(width)
+        pull = np.where(finite[:, None], pull / cells.radii, 1.0)
+        pull = np.einsum("npc,nc->np", self.patterns.influence(patterns, cells.middles), pull)
+        return np.where(finite, width, np.inf), pull, _position(patterns, pull)
+
+    # ---- bounds ----
+
+    def _seen(self, patterns: Integers, head: HeadForms) -> _Seen:
+        """Return the keys that patterns have."""
+        given = patterns[:, self.places[self.symbols != OPEN]].T
+        symbols = self.symbols[self.symbols != OPEN][:, None]
+        allowed = np.ones((len(self.places), len(patterns)), dtype=np.bool_)
+        allowed[self.symbols != OPEN] = (given == OPEN) | (given == symbols)
+        return _Seen(self.axes.values, *self.values, self.first, allowed, head)
+
+    def _weighed(self, patterns: Integers, head: HeadForms) -> _Weighed:
+        """Return the keys that patterns have, with bounds of their weights relative to the greatest one."""
+        seen, entry, keys = self._seen(patterns, head), self.head, self.keys
+        ends = entry.scored(scores_of(head, keys, self.centre), head.places - keys.places[:, None])
+        own = entry.scored(own_scores(head, self.centre), np.zeros_like(head.places))
+        most = np.maximum(own.high, np.where(seen.allowed, ends.high, -np.inf).max(axis=0, initial=-np.inf))
+        return _Weighed(seen, *_weights(ends, most), *_weights(own, most))
+
+    def _weighed_margins(self, patterns: Integers, stream: AffineForm, head: HeadForms) -> Floats:
+        """Return lower bounds of margins with bounds of the weights."""
+        weighed, axes = self._weighed(patterns, head), self.axes.values
+        both = np.broadcast_to(np.concatenate([axes, -axes]), (len(patterns), 2 * len(axes), axes.shape[1]))
+        ends = weighed.support(both)
+        near = (ends[:, : len(axes)] - ends[:, len(axes) :]) / 2 @ axes
+        return self._margins(stream, near, weighed.support)
+
+    def _margins(self, stream: AffineForm, near: Floats, support: Callable[[Floats], Floats]) -> Floats:
+        """Return the least of the margins for all kinds of requirements."""
+        found = [self.scaled(kind, stream, near, support) for kind in self.kinds.tolist()]
+        return np.asarray(np.minimum.reduce(found))
+
+    def _sloped(self, stream: AffineForm, near: Floats, support: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """Return the least of the margins for all kinds of requirements, and about how it depends on outputs (N, v)."""
+        pairs = [self.scaled.sloped(kind, stream, near, support) for kind in self.kinds.tolist()]
+        margins = np.stack([one for one, _ in pairs])
+        least, at = margins.argmin(axis=0), np.arange(margins.shape[1])
+        return margins[least, at], np.stack([one for _, one in pairs])[least, at]
+
+    def _boxed_margins(self, seen: _Seen | _Weighed, stream: AffineForm) -> Floats:
+        """Return lower bounds of margins over means of values of patterns, which are divided in boxes."""
+        count, axes = len(stream.c), len(self.axes.values)
+        of = np.arange(count)
+        low, high, found = np.full((count, axes), -np.inf), np.full((count, axes), np.inf), np.full(count, np.inf)
+        for _ in range(ROUNDS):
+            bound, ends, moved = self._over(seen, stream, of, low, high)
+            np.minimum.at(found, of[bound > 0], bound[bound > 0])
+            left = ~(bound > 0)
+            many = np.bincount(of[left], minlength=count) > MOST_BOXES
+            found[many] = -np.inf
+            left &= ~many[of]
+            of, low, high = of[left], low[left], high[left]
+            if not len(of):
+                break
+            of, low, high = self._halved(of, low, high, (ends[0][left], ends[1][left]), moved[left])
+        found[of] = -np.inf
+        return found
+
+    def _halved(
+        self, of: Integers, low: Floats, high: Floats, inside: tuple[Floats, Floats], moved: Floats
+    ) -> tuple[Integers, Floats, Floats]:
+        """Return the halves of boxes along the axis on which the least row depends most; `inside` are the ends of all
+        coordinates in each box, and `moved` the slopes of the row along the axes."""
+        least, most = inside
+        size = np.sqrt(np.square(moved).mean(axis=1, keepdims=True)) / np.sqrt(np.square(self.importance).mean())
+        by = np.abs(moved) + BESIDE * size * self.importance
+        at, axis = np.arange(len(of)), ((most - least) * by).argmax(axis=1)
+        least, most = least[at, axis], most[at, axis]
+        ends = least, np.clip(least / 2 + most / 2, least, most), most
+        lows, highs = [], []
+        for below, above in pairwise(ends):
+            one, other = low.copy(), high.copy()
+            one[at, axis], other[at, axis] = below, above
+            lows.append(one)
+            highs.append(other)
+        return np.tile(of, 2), np.concatenate(lows), np.concatenate(highs)
+
+    def _over(
+        self, seen: _Seen | _Weighed, stream: AffineForm, of: Integers, low: Floats, high: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats], Floats]:
+        """Return lower bounds of margins over boxes of the patterns `of`, infinite for empty ones, the ends of the
+        coordinates in each box, and the slopes of the least rows along the axes."""
+        axes = np.concatenate([self.axes.values, -self.axes.values])
+        bounds, least, most, moved = np.empty(len(of)), np.empty_like(low), np.empty_like(high), np.empty_like(low)
+        self.boxes += len(of)
+        for start in range(0, len(of), TOGETHER):
+            some = slice(start, start + TOGETHER)
+            boxes = _Boxes(seen.at(of[some]), self.axes.values, low[some], high[some], self.reach)
+            ends = boxes.support(np.broadcast_to(axes, (len(boxes.low), *axes.shape)))
+            most[some] = np.fmin(ends[:, : len(low.T)], high[some])
+            least[some] = np.fmax(-ends[:, len(low.T) :], low[some])
+            near = (least[some] / 2 + most[some] / 2) @ self.axes.values
+            bounds[some], slopes = self._sloped(_rows(stream, of[some]), near, boxes.support)
+            moved[some] = slopes @ self.axes.values.T
+        return np.where((least > most).any(axis=1), np.inf, bounds), (least, most), moved
+
+
+def _reach_of(every: list[KnownRanges]) -> Floats:
+    """Return bounds of the sizes of the coordinates of means of values, which have these ranges along axes that are
+    nearly orthonormal."""
+    sizes = [np.abs(one.values.mid) + one.values.rad for one in every]
+    longest = max(float(np.sqrt(np.square(size).sum(axis=1)).max(initial=0.0)) for size in sizes)
+    return np.full(sizes[0].shape[1], 2 * longest * GROW)
+
+
+def _rows(form: AffineForm, index: Any) -> AffineForm:
+    """Return some rows of an enclosure."""
+    return AffineForm(form.c[index], form.slopes[index], form.e[index])
+
+
+def _position(patterns: Integers, pull: Floats) -> Integers:
+    """Return the open position of each pattern that moves scores most; OPEN if there is none."""
+    if not patterns.shape[1]:
+        return np.full(len(patterns), OPEN)
+    found = np.where(patterns == OPEN, pull + ETA, -1.0).argmax(axis=1)
+    return np.where((patterns == OPEN).any(axis=1), found, OPEN)
+
+
+def _weights(ends: ScoreEnds, most: Floats) -> tuple[Floats, Floats]:
+    """Return bounds of the weights from bounds of the scores, relative to the score `most`; 0 for scores of -inf."""
+    high = np.exp(np.clip(ends.high - most, FLOOR, 0.0)) * (1 + EXP_OFF)
+    high = np.where(np.isneginf(ends.high), 0.0, high)
+    apart = ends.low - most
+    low = np.where(apart >= FLOOR, np.exp(np.clip(apart, FLOOR, 0.0)) * (1 - EXP_OFF), 0.0)
+    return low, high

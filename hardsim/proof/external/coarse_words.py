@@ -1,0 +1,549 @@
+"""Bounds of the margins at the end of words that share one history, over coarse words.
+
+In the bounds of `second_layer` the histories of different positions are chosen independently. That is too weak where
+keys depend on symbols that all positions share. Here the words of a class are divided into coarse words: patterns that
+reveal the same positions. Queries, keys and values are enclosed over each of them as functions of its open symbols
+(`open_positions`), so scores are compared for the same word: with M the linear part of the greatest score, weights are
+e^(score - M), and what the score of a key and M have in common cancels. For a direction c and a number L let
+
+    V(L) = the sum over positions j of the greatest w_j (c.v_j - L), over the symbols that j may have.
+
+The head reads a with `(c.a - L) D = ` the sum of the w_j (c.v_j - L), for the sum D of the weights. So
+
+    c.a <= L + V(L) / D,    D the least sum of the weights if V(L) > 0, and the greatest one otherwise.
+
+Keys that get hardly any weight have one enclosure for all histories, and are not told apart. Rows of outputs are
+bounded by `scaled_rows`. A coarse word that stays open is divided by revealing the position on which its scores depend
+most (ours).
+
+Rounding: sums of at most DEEPEST terms, each off by at most ROUND times the sum of the sizes of its terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from hardsim.lazy_dataclass import dataclass
+from hardsim.proof.external.affine import ROUND, AffineForm
+from hardsim.proof.external.class_ranges import Entries
+from hardsim.proof.external.columns import FLOOR
+from hardsim.proof.external.demands import NOWHERE
+from hardsim.proof.external.narrowing import unknown
+from hardsim.proof.external.open_positions import OpenCells, OpenForms, OpenLayout
+from hardsim.proof.external.patterns import OPEN, ClassPatterns
+from hardsim.proof.external.scaled_rows import ScaledRows
+from hardsim.proof.external.second_layer import EXP_OFF, HeadForms, KnownRanges, scores_of
+from hardsim.proof.shared.result import NotProved
+from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers
+
+HUGE = 1e300
+"""The size of gains that no column may have."""
+PASSES = 3
+"""The number of times that V is computed for one bound."""
+NEGLIGIBLE = 12.0
+"""Keys whose scores are so far below the greatest one, in nats, have one enclosure for all histories."""
+SAMPLES = 60
+"""Number of sampled words from which columns and positions are chosen."""
+TOGETHER = 512
+"""Number of patterns in a batch."""
+MOST_COARSE = 3_000_000
+"""Greatest number of coarse words: about an hour of work."""
+MOST_DIVIDED = 200_000
+"""Greatest number of patterns into which the coarse words of one start are divided."""
+CLOSE = 1.0
+"""Positions whose symbols move scores by less than this, in nats, stay open in coarse words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """Scores by column (N, T), as functions of the signs y of the open positions: `middle` + y `slopes` (N, T,
+    positions) +- `off`."""
+
+    middle: Floats
+    slopes: Floats
+    off: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SeenColumns:
+    """The keys that the head may see over N patterns, by column: bounds of the weights (N, T), and boxes of the values
+    (N, T, v), or (T, v) where they are the same for all. Columns of one block exclude each other, and only the
+    `allowed` ones (N, T) are in some word. `optional`: by block (N, blocks), whether the position may have a symbol
+    without a column. `rest` is what keys without a column weigh together at most (N,), and all their values are in one
+    box."""
+
+    low: Floats
+    high: Floats
+    middle: Floats
+    radius: Floats
+    starts: Integers
+    allowed: Booleans
+    optional: Booleans
+    rest: Floats
+    rest_middle: Floats
+    rest_radius: Floats
+    axes: Floats
+    """The axes along which the boxes of values are given; `rest_middle` and `rest_radius` are coordinates."""
+    lost: float = 0.0
+    """A bound of the part of a value that is lost along the axes."""
+    passes: int = PASSES
+
+    def sums(self) -> tuple[Floats, Floats]:
+        """Return bounds of the sums of the weights."""
+        low = np.minimum.reduceat(np.where(self.allowed, self.low, np.inf), self.starts, axis=1)
+        high = np.maximum.reduceat(np.where(self.allowed, self.high, 0.0), self.starts, axis=1)
+        low = np.where(self.optional, 0.0, low).sum(axis=1)
+        return low * (1 - ROUND), (high.sum(axis=1) + self.rest) * (1 + ROUND)
+
+    def at(self, index: Integers) -> SeenColumns:
+        """Return those of some patterns."""
+        boxes = (one[index] if one.ndim == 3 else one for one in (self.middle, self.radius))
+        middle, radius = boxes
+        return replace(
+            self, low=self.low[index], high=self.high[index], middle=middle, radius=radius,
+            allowed=self.allowed[index], optional=self.optional[index], rest=self.rest[index],
+        )  # fmt: skip
+
+    def support(self, directions: Floats) -> Floats:
+        """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
+        across = (directions @ self.axes.T).transpose(0, 2, 1)
+        sizes = np.abs(across)
+        values = self.middle @ across + self._far @ sizes + ETA
+        values = values + self.lost * np.abs(directions).sum(axis=2)[:, None]
+        other = directions @ self.rest_middle + np.abs(directions) @ (self.rest_radius * (1 + 4 * ROUND)) + ETA
+        low, high, allowed = (one[:, :, None] for one in (self.low, self.high, self.allowed))
+        least, most = (one[:, None] for one in self.sums())
+        optional, rest = self.optional[:, :, None], self.rest[:, None]
+        weight = np.where(allowed, low + high, 0.0)
+        level = (weight * values).sum(axis=1) / weight.sum(axis=1)
+        values = np.where(allowed, values, -HUGE)
+        found = np.maximum(values.max(axis=1), other)
+        for number in range(self.passes):
+            x = values - level[:, None]
+            used = np.where(x > 0, high, low)
+            gains = np.where(allowed, used * x, -HUGE)
+            best = np.maximum.reduceat(gains, self.starts, axis=1)
+            best = np.where(optional, np.maximum(best, 0.0), best)
+            beside = rest * np.maximum(other - level, 0.0)
+            total = best.sum(axis=1) + beside
+            total = total + ROUND * (np.abs(best).sum(axis=1) + beside)
+            step = np.where(total > 0, total / least, total / most)
+            found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)))
+            if number + 1 < self.passes:
+                taken = np.where(gains >= np.repeat(best, self._sizes, axis=1), used, 0.0)
+                slope = np.maximum.reduceat(taken, self.starts, axis=1).sum(axis=1) + np.where(other > level, rest, 0.0)
+                level = level + total / np.maximum(slope, least)
+        return np.asarray(found)
+
+    @property
+    def _far(self) -> Floats:
+        return np.asarray(self.radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.middle))
+
+    @property
+    def _sizes(self) -> Integers:
+        return np.diff(np.append(self.starts, self.allowed.shape[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseBounds:
+    """Lower bounds of the margins by pattern and class, (N, classes), infinite where there is no word; and how much the
+    scores depend on each open position, (N, positions), in nats (-1 where it is given)."""
+
+    margins: Floats
+    pull: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseResult:
+    """Lower bounds of the margins of classes, (classes,), those of open ones at or below 0; the number of coarse words,
+    and of patterns into which some of them were divided."""
+
+    low: Floats
+    coarse: int
+    divided: int
+
+
+class WordPatterns:
+    """Patterns of the words of some classes with the same length and last symbol, and the head of the second layer."""
+
+    most = 200_000
+    """Greatest number of patterns of one start."""
+
+    def __init__(
+        self, entries: Entries, rows: Integers, hulls: HeadForms, fixed: HeadForms, scaled: ScaledRows
+    ) -> None:
+        """`hulls` enclose keys and values of each class, one in each row; `fixed` are those of the tokens before the
+        word. Raises NotProved unless the second layer has one head, whose scores are products of queries and
+        keys."""
+        if len(entries.entry.heads) != 1:
+            raise NotProved("proofs by coarse words are about one head in the second layer")
+        (head,) = entries.entry.heads
+        plain = head.turns is None and not head.beside and head.norms == [None, None]
+        if not plain or head.steps.any or head.window is not None:
+            raise NotProved("scores of the second layer are not products of queries and keys alone")
+        self.entries, self.rows, self.hulls, self.fixed, self.scaled = entries, rows, hulls, fixed, scaled
+        self.entry = head
+        self.patterns = entries.patterns(rows)
+        self.free = self.patterns.free
+        self.kinds = entries.classes.kind[rows].tolist()
+        self.centre: Floats = hulls.keys.c.mean(axis=0)
+        classes = entries.classes
+        self.groups: dict[tuple[int, int], Integers] = {}
+        """The rows of the classes of each key, by position and symbol."""
+        for row in np.flatnonzero(classes.length <= self.free).tolist():
+            key = int(classes.free[row]), int(classes.symbol[row])
+            if self.patterns.allowed[key]:
+                self.groups[key] = np.append(self.groups.get(key, np.zeros(0, dtype=np.int64)), row)
+        moves = entries.demands.moves
+        self.steps = np.zeros((moves.shape[1], len(moves), len(moves)), dtype=np.float32)
+        """The moves of the machine by symbol, as matrices of 0 and 1."""
+        state, symbol = np.nonzero(moves != NOWHERE)
+        self.steps[symbol, state, moves[state, symbol]] = 1
+
+    def known(self, forms: HeadForms) -> HeadForms:
+        """Return queries with what is needed to use the ranges of `hulls`."""
+        if self.hulls.known is None:
+            return forms
+        return replace(forms, known=KnownRanges.of(self.hulls.known.axes, forms, unknown))
+
+    def _allowed(self, patterns: Integers, end: int) -> Booleans:
+        """Return the symbols that the words of patterns that end in a state have at each position, (N, free,
+        symbols)."""
+        count, states = len(patterns), self.steps.shape[1]
+        here = np.zeros((count, states), dtype=np.float32)
+        here[:, 0] = 1
+        before = []
+        for i in range(self.free):
+            before.append(here)
+            after = np.zeros_like(here)
+            for symbol in np.flatnonzero(self.patterns.allowed[i]).tolist():
+                some = (patterns[:, i] == OPEN) | (patterns[:, i] == symbol)
+                after[some] += here[some] @ self.steps[symbol]
+            here = np.minimum(after, 1)
+        back = np.zeros_like(here)
+        back[:, end] = here[:, end]
+        found = np.zeros((count, self.free, len(self.steps)), dtype=np.bool_)
+        for i in range(self.free - 1, -1, -1):
+            after = np.zeros_like(back)
+            for symbol in np.flatnonzero(self.patterns.allowed[i]).tolist():
+                some = (patterns[:, i] == OPEN) | (patterns[:, i] == symbol)
+                into = np.where(some[:, None], before[i] * (back @ self.steps[symbol].T > 0), 0)
+                found[:, i, symbol] = into.any(axis=1)
+                after = np.maximum(after, into)
+            back = np.minimum(after, 1)
+        return found
+
+    def margins_over(self, kind: int, stream: AffineForm, columns: SeenColumns) -> Floats:
+        """Return lower bounds of margins: over boxes of what the head reads, and where these do not suffice with a
+        bound along each direction."""
+        v = columns.middle.shape[-1]
+        both = np.broadcast_to(np.concatenate([np.eye(v), -np.eye(v)]), (len(columns.low), 2 * v, v))
+        ends = columns.support(both)
+        middle = ends[:, :v] / 2 - ends[:, v:] / 2
+        radius = np.maximum(ends[:, :v] - middle, middle + ends[:, v:]) * (1 + ROUND) + ROUND * np.abs(middle)
+
+        def box(directions: Floats) -> Floats:
+            far = radius + 4 * ROUND * np.abs(middle)
+            found = np.einsum("nkv,nv->nk", directions, middle) + np.einsum("nkv,nv->nk", np.abs(directions), far)
+            return np.asarray(found + 4 * ROUND * np.abs(found) + ETA)
+
+        found = self.scaled(kind, stream, middle, box)
+        left = np.flatnonzero(~(found > 0))
+        if len(left):
+            part = AffineForm(stream.c[left], stream.slopes[left], stream.e[left])
+            found[left] = self.scaled(kind, part, middle[left], columns.at(left).support)
+        return found
+
+    def states(self) -> list[int]:
+        """Return the states before the last symbol, by class."""
+        found: list[int] = self.entries.classes.state[self.rows].tolist()
+        return found
+
+    def starts(self, count: int) -> Integers:
+        """Return patterns that divide all words, about so many: those that reveal the first positions."""
+        found = self.patterns.root
+        for place in range(self.free):
+            if len(found) >= count:
+                break
+            if (found[:, place] == OPEN).any():
+                found, _ = self.patterns.revealed(found, np.full(len(found), place))
+        return found
+
+
+class CoarseWords(WordPatterns):
+    """Patterns of words with one history."""
+
+    def __init__(
+        self,
+        entries: Entries,
+        rows: Integers,
+        hulls: HeadForms,
+        fixed: HeadForms,
+        scaled: ScaledRows,
+        whole: bool = False,
+    ) -> None:
+        """`whole`: all patterns that are bounded reveal every position. Raises NotProved also where there would be too
+        many coarse words."""
+        super().__init__(entries, rows, hulls, fixed, scaled)
+        self._lay(np.arange(self.free))
+        self.chosen = self._chosen()
+        """The keys that have columns, by position and symbol."""
+        self.chosen_rows: Integers = np.array([self.groups[key][0] for key in self.chosen], dtype=np.int64)
+        """A class of each of these keys: classes of one length and last symbol have the same ranges."""
+        self.positions: Integers = np.arange(self.free) if whole else np.flatnonzero(self.influence() > CLOSE)
+        """The positions of coarse words: those whose symbols move scores by more than CLOSE."""
+        sizes = self.patterns.allowed[self.positions].sum(axis=1)
+        if not whole and np.log(sizes).sum() > np.log(MOST_COARSE):
+            raise NotProved(f"over {MOST_COARSE:,} patterns of words would be needed")
+        self._lay(self.positions)
+
+    # ---- set-up ----
+
+    def _lay(self, given: Integers) -> None:
+        """Make the forms of all keys and of the last position, for patterns that reveal some positions."""
+        self.layout = OpenLayout(self.patterns.allowed, given)
+        self.last = OpenForms(self.entries, self.patterns, self.layout)
+        self.forms = {
+            key: OpenForms(self.entries, self.entries.patterns(some), self.layout) for key, some in self.groups.items()
+        }
+
+    def _chosen(self) -> list[tuple[int, int]]:
+        """Return the keys that have columns: those whose greatest score, over all histories and the queries of sampled
+        words, is above the least of the greatest scores of these words, less NEGLIGIBLE."""
+        words = sampled_patterns(self.patterns, np.random.default_rng(0), SAMPLES)
+        query, keys = self.known(self.last(words).heads[0]), sorted(self.groups)
+        every = self._plain(words, keys).max(axis=1, initial=-np.inf)
+        rows = np.array([self.groups[key][0] for key in keys], dtype=np.int64)
+        most = scores_of(query, self.hulls.at(rows), self.centre).high
+        near = (most > every - NEGLIGIBLE).any(axis=1)
+        return [key for key, one in zip(keys, near.tolist(), strict=True) if one]
+
+    def influence(self) -> Floats:
+        """Return how much the symbol at each position moves scores, in nats: the greatest over the keys of the mean
+        over sampled words of the range of the score over the symbols there."""
+        words = sampled_patterns(self.patterns, np.random.default_rng(1), SAMPLES)
+        found = np.zeros(self.free)
+        for place in range(self.free):
+            if self.patterns.allowed[place].sum() < 2:
+                continue
+            opened = words.copy()
+            opened[:, place] = OPEN
+            made, of = self.patterns.revealed(opened, np.full(len(opened), place))
+            scores = self._plain(made, self.chosen)
+            starts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
+            ranges = np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)
+            finite = np.isfinite(ranges)
+            mean = np.where(finite, ranges, 0.0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1)
+            found[place] = mean.max(initial=0.0)
+        return found
+
+    def _plain(self, words: Integers, keys: list[tuple[int, int]]) -> Floats:
+        """Return in plain floats the scores of some keys at the end of words, -inf for other symbols."""
+        last = self.last(words).heads[0]
+        scores = np.full((len(words), len(keys)), -np.inf)
+        for number, (place, symbol) in enumerate(keys):
+            some = np.flatnonzero(words[:, place] == symbol)
+            if len(some):
+                key = self.forms[place, symbol](words[some, :place]).heads[0].keys.c - self.centre
+                scores[some, number] = (last.queries.c[some] * key).sum(axis=1)
+        return scores
+
+    def starts(self, count: int) -> Integers:
+        """Return patterns that divide all words, about so many: those that reveal the first positions."""
+        found = self.patterns.root
+        for place in self.positions.tolist():
+            if len(found) >= count:
+                break
+            found, _ = self.patterns.revealed(found, np.full(len(found), place))
+        return found
+
+    def coarse(self, start: Integers) -> Iterator[Integers]:
+        """Yield the coarse words of some patterns, in lexicographic order and in batches."""
+        left = [(start, 0)]
+        while left:
+            some, number = left.pop()
+            if number == len(self.positions):
+                yield some
+                continue
+            place = self.positions[number]
+            found = some
+            if (some[:, place] == OPEN).any():
+                found, _ = self.patterns.revealed(some, np.full(len(some), place))
+            pieces = [found[at : at + TOGETHER] for at in range(0, len(found), TOGETHER)]
+            left += [(piece, number + 1) for piece in pieces[::-1]]
+
+    def prove(self, start: Integers) -> CoarseResult:
+        """Return the result for the words of some patterns, all of which reveal the same positions."""
+        low, coarse, divided = np.full(len(self.rows), np.inf), 0, 0
+        for patterns in self.coarse(start):
+            coarse += len(patterns)
+            left = patterns
+            while len(left):
+                batch, left = left[:TOGETHER], left[TOGETHER:]
+                found = self.bounds(batch)
+                margins, whole = found.margins, ~(batch == OPEN).any(axis=1)
+                shut = (margins > 0).all(axis=1)
+                low = np.minimum(low, margins[shut | whole].min(axis=0, initial=np.inf))
+                again = np.flatnonzero(~shut & ~whole)
+                if len(again):
+                    made, _ = self.patterns.revealed(batch[again], found.pull[again].argmax(axis=1))
+                    divided += len(made)
+                    left = np.concatenate([made, left])
+                if divided > MOST_DIVIDED or (whole & ~shut).any():
+                    return CoarseResult(np.where(low > 0, -np.inf, low), coarse, divided)
+        return CoarseResult(low, coarse, divided)
+
+    # ---- bounds ----
+
+    def bounds(self, patterns: Integers) -> CoarseBounds:
+        """Return bounds over patterns, (N, free)."""
+        last = self.last(patterns)
+        query = self.known(last.heads[0])
+        scores, middle, radius = self._seen(patterns, last)
+        allowed = [self._allowed(patterns, int(state)) for state in self.entries.classes.state[self.rows]]
+        within = np.logical_or.reduce([self._columns_of(one) for one in allowed])
+        spread = np.abs(scores.slopes).sum(axis=2) * GROW
+        least = np.where(within & np.isfinite(scores.middle), scores.middle - spread - scores.off, -np.inf)
+        top, at = least.argmax(axis=1), np.arange(len(patterns))
+        apart = np.abs(scores.slopes - scores.slopes[at, top][:, None]).sum(axis=2) * GROW + scores.off
+        near = scores.middle - scores.middle[at, top][:, None]
+        apart = apart + 4 * ROUND * (np.abs(scores.middle) + np.abs(scores.middle[at, top])[:, None])
+        floor, ceiling = (scores.middle[at, top] + sign * spread[at, top] for sign in (-1, 1))
+        least, most = self._ends(query)
+        least, most = np.fmax(near - apart, least - ceiling[:, None]), np.fmin(near + apart, most - floor[:, None])
+        most = np.maximum(most, least)
+        high = np.exp(np.maximum(most, FLOOR)) * (1 + EXP_OFF)
+        low = np.where(least >= FLOOR, np.exp(np.maximum(least, FLOOR)) * (1 - EXP_OFF), 0.0)
+        rest, rest_middle, rest_radius = self._rest(query, floor)
+        margins = np.full((len(patterns), len(self.rows)), np.inf)
+        for number, one in enumerate(allowed):
+            some = np.flatnonzero(one.any(axis=(1, 2)) | (self.free == 0))
+            seen = self._columns_of(one)[some], self._optional(one)[some]
+            columns = SeenColumns(
+                low[some], high[some], middle[some], radius[some], self._starts(), *seen,
+                rest[some], rest_middle, rest_radius, np.eye(middle.shape[2]),
+            )  # fmt: skip
+            stream = AffineForm(last.stream.c[some], last.stream.slopes[some], last.stream.e[some])
+            margins[some, number] = self.margins_over(self.kinds[number], stream, columns)
+        weight = np.where(within, low + high, 0.0)
+        weight = weight / weight.sum(axis=1, keepdims=True)
+        mean = np.einsum("nt,ntp->np", weight, scores.slopes)
+        moved = np.einsum("nt,ntp->np", weight, np.abs(scores.slopes - mean[:, None]))
+        pull = np.zeros(patterns.shape)
+        for number, place in enumerate(self.layout.of.tolist()):
+            pull[:, place] += moved[:, number]
+        return CoarseBounds(margins, np.where(patterns == OPEN, pull, -1.0))
+
+    def _ends(self, query: HeadForms) -> tuple[Floats, Floats]:
+        """Return bounds of the scores of all columns over all histories of the keys, (N, T)."""
+        found = scores_of(query, self.hulls.at(self.chosen_rows), self.centre)
+        unknown_ = np.full((len(query.places), len(self.fixed.keys.c) + 1), np.inf)
+        return np.concatenate([found.low.T, -unknown_], axis=1), np.concatenate([found.high.T, unknown_], axis=1)
+
+    def _seen(self, patterns: Integers, last: OpenCells) -> tuple[_Scores, Floats, Floats]:
+        """Return the scores of all columns, and the middles and radii of their values: the chosen keys, the fixed
+        tokens, and the last position itself."""
+        parts, middles, radii = [], [], []
+        query, places = last.heads[0].queries, sorted({place for place, _ in self.chosen})
+        of, first, start = np.zeros(len(patterns), dtype=np.int64), np.zeros(1, dtype=np.int64), 0
+        symbols = self.steps.shape[0] + 1
+        for place in places:
+            for j in range(start, place):
+                _, first, of = np.unique(of * symbols + patterns[:, j] + 1, return_index=True, return_inverse=True)
+                of = of.ravel()
+            start = place
+            for one in (key for key in self.chosen if key[0] == place):
+                cells = self.forms[one](patterns[first, :place])
+                form = cells.heads[0]
+                key = AffineForm(form.keys.c[of], form.keys.slopes[of], form.keys.e[of])
+                parts.append(self._score(query, last.apart, key, cells.apart[of]))
+                hull = self.hulls.at(self.groups[one][:1]).values
+                middle, radius = _both(form.values, hull)
+                middles.append(middle[of])
+                radii.append(radius[of])
+        for number in range(len(self.fixed.keys.c)):
+            form = self.fixed.at(np.full(len(patterns), number))
+            wide = form.keys.first(0)
+            parts.append(self._score(query, last.apart, wide, np.zeros(len(patterns))))
+            middles.append(form.values.c)
+            radii.append(form.values.spread + form.values.e)
+        own = last.heads[0]
+        parts.append(self._score(query, last.apart, own.keys, last.apart))
+        middles.append(own.values.c)
+        radii.append(own.values.spread + own.values.e)
+        middle, slopes, off = (np.stack(one, axis=1) for one in zip(*parts, strict=True))
+        return _Scores(middle, slopes, off), np.stack(middles, axis=1), np.stack(radii, axis=1)
+
+    def _score(self, q: AffineForm, q_apart: Floats, k: AffineForm, k_apart: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the score of one key by pattern: middle (N,), slopes (N, positions) and off (N,)."""
+        kc = k.c - self.centre
+        one = np.einsum("npd,nd->np", q.slopes, kc)
+        other = np.zeros_like(one)
+        other[:, : k.slopes.shape[1]] = np.einsum("nd,npd->np", q.c, k.slopes)
+        q_reach, k_reach = (form.spread + form.e for form in (q, k))
+        off = (np.abs(q.c) * k.e + q.e * np.abs(kc) + q_reach * k_reach).sum(axis=1)
+        off = off + q_apart * np.abs(one).sum(axis=1) + k_apart * np.abs(other).sum(axis=1)
+        size = (np.abs(q.c) + q_reach) * (np.abs(kc) + k_reach + np.abs(self.centre))
+        return (q.c * kc).sum(axis=1), one + other, (off + 4 * ROUND * size.sum(axis=1)) * GROW + ETA
+
+    def _starts(self) -> Integers:
+        """Return the first column of each block."""
+        places = [place for place, _ in self.chosen]
+        places += range(self.free, self.free + len(self.fixed.keys.c) + 1)
+        found: Integers = np.flatnonzero(np.append(True, np.diff(places) != 0))
+        return found
+
+    def _columns_of(self, allowed: Booleans) -> Booleans:
+        """Return which columns are allowed, from the symbols by position (N, free, symbols)."""
+        places, symbols = np.array(self.chosen, dtype=np.int64).reshape(-1, 2).T
+        always = np.ones((len(allowed), len(self.fixed.keys.c) + 1), dtype=np.bool_)
+        return np.concatenate([allowed[:, places, symbols], always], axis=1)
+
+    def _optional(self, allowed: Booleans) -> Booleans:
+        """Return by block whether the position may have a symbol without a column, (N, blocks)."""
+        others = allowed.copy()
+        for place, symbol in self.chosen:
+            others[:, place, symbol] = False
+        places = sorted({place for place, _ in self.chosen})
+        never = np.zeros((len(allowed), len(self.fixed.keys.c) + 1), dtype=np.bool_)
+        return np.concatenate([others[:, places].any(axis=2), never], axis=1)
+
+    def _rest(self, query: HeadForms, floor: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return an upper bound of the sum of the weights of keys without columns, relative to scores of `floor`, and a
+        box of all their values."""
+        keys = [key for key in self.groups if key not in set(self.chosen)]
+        width, total = self.hulls.values.c.shape[1], np.zeros(len(floor))
+        if not keys:
+            return total, np.zeros(width), np.zeros(width)
+        for place in sorted({place for place, _ in keys}):
+            rows = np.concatenate([self.groups[key] for key in keys if key[0] == place])
+            high = scores_of(query, self.hulls.at(rows), self.centre).high.max(axis=0)
+            total = total + np.exp(np.maximum(high - floor, FLOOR)) * (1 + EXP_OFF)
+        values = self.hulls.at(np.concatenate([self.groups[key] for key in keys])).values
+        reach = values.spread + values.e
+        low, high = (values.c - reach).min(axis=0), (values.c + reach).max(axis=0)
+        middle = low / 2 + high / 2
+        return total * (1 + ROUND), middle, np.maximum(high - middle, middle - low) * (1 + ROUND)
+
+
+def _both(one: AffineForm, hull: AffineForm) -> tuple[Floats, Floats]:
+    """Return boxes, middles and radii, of vectors that are in two enclosures; NaN says nothing."""
+    reach, far = one.spread + one.e, hull.spread + hull.e
+    low, high = np.fmax(one.c - reach, hull.c - far), np.fmin(one.c + reach, hull.c + far)
+    high = np.maximum(low, high)
+    middle = low / 2 + high / 2
+    return middle, np.maximum(high - middle, middle - low) * (1 + ROUND) + ROUND * np.abs(middle)
+
+
+def sampled_patterns(patterns: ClassPatterns, rng: np.random.Generator, count: int) -> Integers:
+    """Return random patterns without open positions."""
+    found = np.tile(patterns.root, (count, 1))
+    for place in range(patterns.free):
+        every, of = patterns.revealed(found, np.full(len(found), place))
+        order = np.lexsort((rng.random(len(of)), of))
+        _, first = np.unique(of[order], return_index=True)
+        found = every[order[first]]
+    return found

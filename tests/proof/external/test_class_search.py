@@ -1,0 +1,112 @@
+"""Bounds over patterns of words with independent histories, compared with every word."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hardsim.network.dense import Network
+from hardsim.proof.external.class_ranges import Entries, ranges_of_classes
+from hardsim.proof.external.class_search import ClassSearch, _Boxes
+from hardsim.proof.external.demands import demands_of
+from hardsim.proof.external.first_layer import shortened
+from hardsim.proof.external.logits import Basis, LayerRest
+from hardsim.proof.external.narrowing import unknown
+from hardsim.proof.external.patterns import OPEN
+from hardsim.proof.external.scaled_rows import ScaledRows
+from hardsim.proof.external.second_layer import KnownRanges
+from hardsim.proof.external.two_layers import LayerLimits, TwoLayers
+from hardsim.proof.shared.result import NotProved
+from hardsim.run.dense_float import DenseFloat
+from tests.proof.external.test_prove import margin_of, of_spec
+from tests.proof.external.test_two_layers import random_case, streams, words_of
+
+FORMULAS = Path(__file__).parents[3] / "formulas" / "networks"
+
+
+def searches(network: Network, oracle: Any, n: int) -> list[ClassSearch]:
+    """Return the searches of length n by last symbol; none if the network is not of the kind that they are about."""
+    demands = demands_of(oracle, network, n)
+    if not demands.reached()[n].any():
+        return []
+    layers = TwoLayers(network, demands, LayerLimits(score=0.02, cells=1))
+    classes = layers.tables.classes
+    entries = Entries(layers.first, layers.entry, demands, classes, np.arange(layers.coordinates))
+    if len(layers.fixed) != 1:
+        return []
+    (axes,), (hulls,) = ranges_of_classes(entries, 5)
+    fixed = replace(layers.fixed[0], known=KnownRanges.of(axes, layers.fixed[0], unknown))
+    second = replace(network, layers=network.layers[1:], readout=shortened(network, layers.before).readout)
+    width = hulls.values.c.shape[1]
+    reach = np.full(width, max(np.abs(one.values.size).sum(axis=1).max(initial=0) for one in (hulls, fixed)))
+    try:
+        scaled = ScaledRows(LayerRest(second, [Basis(np.eye(width), 0.0)], demands.kinds), reach)
+        found = []
+        for symbol in range(demands.moves.shape[1]):
+            rows = np.flatnonzero((classes.length == n) & (classes.symbol == symbol) & (classes.kind >= 0))
+            if len(rows):
+                found.append(ClassSearch(entries, rows, hulls, fixed, scaled))
+    except NotProved:
+        return []
+    return found
+
+
+def checked(network: Network, search: ClassSearch, n: int, rng: np.random.Generator) -> int:
+    """Compare the bounds of one class over random patterns with every word, and return the number of pairs."""
+    demands, classes = search.entries.demands, search.entries.classes
+    kinds = dict(zip(classes.state[search.rows].tolist(), classes.kind[search.rows].tolist(), strict=True))
+    pairs = [one for one in words_of(demands, n) if one[0][-1] == search.patterns.symbol and one[1] in kinds]
+    every, level = [word for word, _ in pairs], float(network.readout.level)
+    free = np.array([word[:-1] for word in every], dtype=np.int64).reshape(len(every), n - 1)
+    ids = [network.ids[str(token)] for token in network.readout.before]
+    tokens = np.array([[*ids, *(network.ids[str(network.symbols[one])] for one in word)] for word in every])
+    truth = streams(network, tokens)[1][0][:, -1]
+    mid, rad = DenseFloat(network).run(n, tokens, [tokens.shape[1] - 1])
+    patterns = np.where(rng.random((6, n - 1)) < 0.5, search.patterns.root, free[rng.integers(0, len(free), 6)])
+    patterns = np.concatenate([search.patterns.root, patterns])
+    stream, head = search._queries(patterns)
+    directions = np.broadcast_to(rng.normal(size=(5, truth.shape[1])), (len(patterns), 5, truth.shape[1]))
+    weighed = search._weighed(patterns, head)
+    at = rng.integers(0, len(truth), len(patterns))
+    middle = truth[at] @ search.axes.values.T
+    low = np.where(rng.random(middle.shape) < 0.5, middle - rng.random(middle.shape), -np.inf)
+    high = np.where(np.isfinite(low), middle + 0.1, np.inf)
+    boxes = _Boxes(weighed, search.axes.values, low, high, search.reach)
+    bounds = weighed.support(directions), boxes.support(directions)
+    margins = search._weighed_margins(patterns, stream, head), search._boxed_margins(weighed.seen, stream)
+    result, count = search.prove(search.patterns.root), 0
+    for place, (_, state) in enumerate(pairs):
+        margin = margin_of(demands.kinds[kinds[state]], mid[place, 0], level) + 2 * float(rad.max())
+        assert not (result.low > margin).any()
+        inside = ((patterns == OPEN) | (patterns == free[place])).all(axis=1)
+        along = truth[place] @ search.axes.values.T
+        boxed = inside & (~np.isfinite(low) | ((along >= boxes.low) & (along <= boxes.high))).all(axis=1)
+        exact = truth[place] @ directions[0].T - 1e-9
+        assert (bounds[0][inside] >= exact).all()
+        assert (bounds[1][boxed] >= exact).all()
+        assert all(not (one[inside] > max(margin, 0.0)).any() for one in margins)
+        count += int(inside.sum())
+    return count
+
+
+@pytest.mark.parametrize("seed", [10, 18])
+def test_bounds_over_patterns_hold_for_every_word(seed: int) -> None:
+    network, oracle = random_case(seed)
+    compared(network, oracle, (1, 3, 5), seed)
+
+
+def test_bounds_over_patterns_hold_for_every_word_of_a_trained_network() -> None:
+    case = of_spec(FORMULAS / "flipflop.spec")
+    compared(case.network, case.oracle, (2, 5), 0)
+
+
+def compared(network: Network, oracle: Any, ns: tuple[int, ...], seed: int) -> None:
+    """Compare the bounds of some lengths with every word."""
+    rng, count = np.random.default_rng(seed), 0
+    with np.errstate(all="ignore"):
+        for n in ns:
+            for search in searches(network, oracle, n):
+                count += checked(network, search, n, rng)
+    assert count
