@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, isfinite, nan
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,10 @@ class AffineForm:
         """A bound of the absolute value of each coordinate."""
         found: Floats = (np.abs(self.c) + self.spread + self.e) * GROW
         return found
+
+    def at(self, index: Any) -> AffineForm:
+        """Return some of the vectors."""
+        return AffineForm(self.c[index], self.slopes[index], self.e[index])
 
     def plus(self, other: AffineForm) -> AffineForm:
         """Return the enclosure of the sum of two vectors with the same z."""

@@ -33,6 +33,7 @@ from hardsim.proof.external.affine import ROUND, AffineForm
 from hardsim.proof.external.class_ranges import Entries
 from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords
 from hardsim.proof.external.columns import FLOOR
+from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.narrowing import unknown
 from hardsim.proof.external.patterns import OPEN
 from hardsim.proof.external.scaled_rows import ScaledRows
@@ -252,9 +253,12 @@ class ClassSearch:
         self.reach = _reach_of([hulls.known, fixed.known])
         self.importance: Floats = np.sqrt(np.square(self.axes.values @ scaled.out).sum(axis=1))
         self.centre: Floats = self.keys.keys.c.mean(axis=0)
-        self._measure()
+        self.spread: Floats = np.sqrt(np.square(self.keys.keys.c - self.centre).mean(axis=0))
+        """How much keys differ, by coordinate, with which it is measured how much a query moves scores."""
         some = self._sampled()
-        self.by_boxes = 2 * int((self._weighed_margins(some, *self._queries(some)) > 0).sum()) < len(some)
+        stream, head = self._queries(self.patterns.cells(some))
+        closed = self._weighed_margins(self._weighed(some, head), stream) > 0
+        self.by_boxes = 2 * int(closed.sum()) < len(some)
         """True if outputs are divided in boxes."""
         self.boxes = 0
         """The number of boxes that were bounded."""
@@ -286,15 +290,12 @@ class ClassSearch:
         lost = (4 * ROUND + self.axes.lost) * 2 * size.shape[1] * size.sum(axis=1, keepdims=True)
         self.values = along.mid, (along.rad + lost) * (1 + 4 * ROUND)
 
-    def _measure(self) -> None:
-        """Take how much keys differ, with which it is measured how much a query moves scores."""
-        self.spread: Floats = np.sqrt(np.square(self.keys.keys.c - self.centre).mean(axis=0))
-
     def starts(self, count: int) -> Integers:
         """Return patterns that divide all words, about so many."""
         found = self.patterns.root
         while len(found) < count and (found == OPEN).any():
-            _, _, position = self._moved(found, *self._queries(found))
+            cells = self.patterns.cells(found)
+            _, _, position = self._moved(found, cells, *self._queries(cells))
             some = position != OPEN
             made, _ = self.patterns.revealed(found[some], position[some])
             found = np.concatenate([found[~some], made])
@@ -305,7 +306,8 @@ class ClassSearch:
         rng = np.random.default_rng(0)
         found = np.tile(self.patterns.root, (SAMPLES, 1))
         for _ in range(self.patterns.free):
-            width, _, position = self._moved(found, *self._queries(found))
+            cells = self.patterns.cells(found)
+            width, _, position = self._moved(found, cells, *self._queries(cells))
             wide = (width > NARROW / 2) & (position != OPEN)
             if not wide.any():
                 break
@@ -350,41 +352,42 @@ class ClassSearch:
     def bounds(self, patterns: Integers) -> tuple[Floats, Integers]:
         """Return lower bounds of margins over patterns, -inf where the query is too wide to be bounded; and the
         position of each to reveal next, OPEN if there is none."""
-        stream, queries = self._queries(patterns)
-        width, pull, position = self._moved(patterns, stream, queries)
+        cells = self.patterns.cells(patterns)
+        stream, queries = self._queries(cells)
+        width, pull, position = self._moved(patterns, cells, stream, queries)
         whole = ~(patterns == OPEN).any(axis=1)
         found = np.full(len(patterns), -np.inf)
         some = np.flatnonzero((width < (NARROW_BOXES if self.by_boxes else NARROW)) | whole)
         if not len(some):
             return found, position
-        part = patterns[some], _rows(stream, some), queries.at(some)
-        found[some] = self._weighed_margins(*part)
-        shares = self._weighed(part[0], part[2]).shares()
+        part = patterns[some], stream.at(some), queries.at(some)
+        weighed = self._weighed(part[0], part[2])
+        found[some] = self._weighed_margins(weighed, part[1])
+        shares = weighed.shares()
         weight = np.zeros((len(some), self.patterns.free + len(self.first)))
         np.add.at(weight.T, self.places, shares)
         moved = pull[some] + OF_WEIGHT * weight[:, : self.patterns.free]
         again = np.flatnonzero(~(found[some] > 0))
         if self.by_boxes and len(again):
             seen = self._seen(part[0][again], part[2].at(again))
-            found[some[again]] = self._boxed_margins(seen, _rows(part[1], again))
+            found[some[again]] = self._boxed_margins(seen, part[1].at(again))
             moved = np.where((width[some] < CLOSE)[:, None], moved, pull[some])
         position[some] = _position(patterns[some], moved)
-        fine = some[~(found[some] > 0) & (width[some] < FINE)]
+        fine = np.flatnonzero(~(found[some] > 0) & (width[some] < FINE))
         if len(fine):
-            weighed = self._weighed(patterns[fine], queries.at(fine))
-            found[fine] = self._boxed_margins(weighed, _rows(stream, fine))
+            found[some[fine]] = self._boxed_margins(weighed.at(fine), part[1].at(fine))
         return found, position
 
-    def _queries(self, patterns: Integers) -> tuple[AffineForm, HeadForms]:
-        """Return the residual stream and the queries, keys and values at the last position."""
-        cells = self.patterns.cells(patterns)
+    def _queries(self, cells: BoxCells) -> tuple[AffineForm, HeadForms]:
+        """Return the residual stream and the queries, keys and values at the last position, over cells of patterns."""
         stream, (head,) = self.entries.forms(cells)
         return stream, replace(head, known=KnownRanges.of(self.axes, head, unknown))
 
-    def _moved(self, patterns: Integers, stream: AffineForm, head: HeadForms) -> tuple[Floats, Floats, Integers]:
+    def _moved(
+        self, patterns: Integers, cells: BoxCells, stream: AffineForm, head: HeadForms
+    ) -> tuple[Floats, Floats, Integers]:
         """Return what is unknown of the scores of each query (N,), how much the symbols of each position move scores
         and the stream (N, positions), and the open position that moves them most."""
-        cells = self.patterns.cells(patterns)
         count = cells.radii.shape[1]
         size = np.sqrt(np.square(stream.c).mean(axis=1, keepdims=True))
         scores = np.abs(head.queries.slopes[:, :count]) @ self.spread
@@ -413,10 +416,10 @@ class ClassSearch:
         most = np.maximum(own.high, np.where(seen.allowed, ends.high, -np.inf).max(axis=0, initial=-np.inf))
         return _Weighed(seen, *_weights(ends, most), *_weights(own, most))
 
-    def _weighed_margins(self, patterns: Integers, stream: AffineForm, head: HeadForms) -> Floats:
+    def _weighed_margins(self, weighed: _Weighed, stream: AffineForm) -> Floats:
         """Return lower bounds of margins with bounds of the weights."""
-        weighed, axes = self._weighed(patterns, head), self.axes.values
-        both = np.broadcast_to(np.concatenate([axes, -axes]), (len(patterns), 2 * len(axes), axes.shape[1]))
+        axes = self.axes.values
+        both = np.broadcast_to(np.concatenate([axes, -axes]), (len(stream.c), 2 * len(axes), axes.shape[1]))
         ends = weighed.support(both)
         near = (ends[:, : len(axes)] - ends[:, len(axes) :]) / 2 @ axes
         return self._margins(stream, near, weighed.support)
@@ -486,7 +489,7 @@ class ClassSearch:
             most[some] = np.fmin(ends[:, : len(low.T)], high[some])
             least[some] = np.fmax(-ends[:, len(low.T) :], low[some])
             near = (least[some] / 2 + most[some] / 2) @ self.axes.values
-            bounds[some], slopes = self._sloped(_rows(stream, of[some]), near, boxes.support)
+            bounds[some], slopes = self._sloped(stream.at(of[some]), near, boxes.support)
             moved[some] = slopes @ self.axes.values.T
         return np.where((least > most).any(axis=1), np.inf, bounds), (least, most), moved
 
@@ -497,11 +500,6 @@ def _reach_of(every: list[KnownRanges]) -> Floats:
     sizes = [np.abs(one.values.mid) + one.values.rad for one in every]
     longest = max(float(np.sqrt(np.square(size).sum(axis=1)).max(initial=0.0)) for size in sizes)
     return np.full(sizes[0].shape[1], 2 * longest * GROW)
-
-
-def _rows(form: AffineForm, index: Any) -> AffineForm:
-    """Return some rows of an enclosure."""
-    return AffineForm(form.c[index], form.slopes[index], form.e[index])
 
 
 def _position(patterns: Integers, pull: Floats) -> Integers:

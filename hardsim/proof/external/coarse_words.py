@@ -70,7 +70,7 @@ class _Scores:
 @dataclass(frozen=True, slots=True)
 class SeenColumns:
     """The keys that the head may see over N patterns, by column: bounds of the weights (N, T), and boxes of the values
-    (N, T, v), or (T, v) where they are the same for all. Columns of one block exclude each other, and only the
+    (N, T, v). Columns of one block exclude each other, and only the
     `allowed` ones (N, T) are in some word. `optional`: by block (N, blocks), whether the position may have a symbol
     without a column. `rest` is what keys without a column weigh together at most (N,), and all their values are in one
     box."""
@@ -85,11 +85,6 @@ class SeenColumns:
     rest: Floats
     rest_middle: Floats
     rest_radius: Floats
-    axes: Floats
-    """The axes along which the boxes of values are given; `rest_middle` and `rest_radius` are coordinates."""
-    lost: float = 0.0
-    """A bound of the part of a value that is lost along the axes."""
-    passes: int = PASSES
 
     def sums(self) -> tuple[Floats, Floats]:
         """Return bounds of the sums of the weights."""
@@ -100,19 +95,17 @@ class SeenColumns:
 
     def at(self, index: Integers) -> SeenColumns:
         """Return those of some patterns."""
-        boxes = (one[index] if one.ndim == 3 else one for one in (self.middle, self.radius))
-        middle, radius = boxes
         return replace(
-            self, low=self.low[index], high=self.high[index], middle=middle, radius=radius,
+            self, low=self.low[index], high=self.high[index], middle=self.middle[index], radius=self.radius[index],
             allowed=self.allowed[index], optional=self.optional[index], rest=self.rest[index],
         )  # fmt: skip
 
     def support(self, directions: Floats) -> Floats:
         """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
-        across = (directions @ self.axes.T).transpose(0, 2, 1)
-        sizes = np.abs(across)
-        values = self.middle @ across + self._far @ sizes + ETA
-        values = values + self.lost * np.abs(directions).sum(axis=2)[:, None]
+        across = directions.transpose(0, 2, 1)
+        far = self.radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.middle)
+        values = self.middle @ across + far @ np.abs(across) + ETA
+        sizes = np.diff(np.append(self.starts, self.allowed.shape[1]))
         other = directions @ self.rest_middle + np.abs(directions) @ (self.rest_radius * (1 + 4 * ROUND)) + ETA
         low, high, allowed = (one[:, :, None] for one in (self.low, self.high, self.allowed))
         least, most = (one[:, None] for one in self.sums())
@@ -121,7 +114,7 @@ class SeenColumns:
         level = (weight * values).sum(axis=1) / weight.sum(axis=1)
         values = np.where(allowed, values, -HUGE)
         found = np.maximum(values.max(axis=1), other)
-        for number in range(self.passes):
+        for number in range(PASSES):
             x = values - level[:, None]
             used = np.where(x > 0, high, low)
             gains = np.where(allowed, used * x, -HUGE)
@@ -132,19 +125,11 @@ class SeenColumns:
             total = total + ROUND * (np.abs(best).sum(axis=1) + beside)
             step = np.where(total > 0, total / least, total / most)
             found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)))
-            if number + 1 < self.passes:
-                taken = np.where(gains >= np.repeat(best, self._sizes, axis=1), used, 0.0)
+            if number + 1 < PASSES:
+                taken = np.where(gains >= np.repeat(best, sizes, axis=1), used, 0.0)
                 slope = np.maximum.reduceat(taken, self.starts, axis=1).sum(axis=1) + np.where(other > level, rest, 0.0)
                 level = level + total / np.maximum(slope, least)
         return np.asarray(found)
-
-    @property
-    def _far(self) -> Floats:
-        return np.asarray(self.radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.middle))
-
-    @property
-    def _sizes(self) -> Integers:
-        return np.diff(np.append(self.starts, self.allowed.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +151,22 @@ class CoarseResult:
     divided: int
 
 
-class WordPatterns:
-    """Patterns of the words of some classes with the same length and last symbol, and the head of the second layer."""
-
-    most = 200_000
-    """Greatest number of patterns of one start."""
+class CoarseWords:
+    """Patterns of the words of some classes with the same length and last symbol, with one history, and the head of the
+    second layer."""
 
     def __init__(
-        self, entries: Entries, rows: Integers, hulls: HeadForms, fixed: HeadForms, scaled: ScaledRows
+        self,
+        entries: Entries,
+        rows: Integers,
+        hulls: HeadForms,
+        fixed: HeadForms,
+        scaled: ScaledRows,
+        whole: bool = False,
     ) -> None:
         """`hulls` enclose keys and values of each class, one in each row; `fixed` are those of the tokens before the
-        word. Raises NotProved unless the second layer has one head, whose scores are products of queries and
-        keys."""
+        word. `whole`: all patterns that are bounded reveal every position. Raises NotProved unless the second layer has
+        one head, whose scores are products of queries and keys, and where there would be too many coarse words."""
         if len(entries.entry.heads) != 1:
             raise NotProved("proofs by coarse words are about one head in the second layer")
         (head,) = entries.entry.heads
@@ -202,6 +191,19 @@ class WordPatterns:
         """The moves of the machine by symbol, as matrices of 0 and 1."""
         state, symbol = np.nonzero(moves != NOWHERE)
         self.steps[symbol, state, moves[state, symbol]] = 1
+        self._lay(np.arange(self.free))
+        self.chosen = self._chosen()
+        """The keys that have columns, by position and symbol."""
+        self.chosen_rows: Integers = np.array([self.groups[key][0] for key in self.chosen], dtype=np.int64)
+        """A class of each of these keys: classes of one length and last symbol have the same ranges."""
+        self.positions: Integers = np.arange(self.free) if whole else np.flatnonzero(self.influence() > CLOSE)
+        """The positions of coarse words: those whose symbols move scores by more than CLOSE."""
+        sizes = self.patterns.allowed[self.positions].sum(axis=1)
+        if not whole and np.log(sizes).sum() > np.log(MOST_COARSE):
+            raise NotProved(f"over {MOST_COARSE:,} patterns of words would be needed")
+        self._lay(self.positions)
+
+    # ---- set-up ----
 
     def known(self, forms: HeadForms) -> HeadForms:
         """Return queries with what is needed to use the ranges of `hulls`."""
@@ -236,10 +238,10 @@ class WordPatterns:
             back = np.minimum(after, 1)
         return found
 
-    def margins_over(self, kind: int, stream: AffineForm, columns: SeenColumns) -> Floats:
+    def _margins(self, kind: int, stream: AffineForm, columns: SeenColumns) -> Floats:
         """Return lower bounds of margins: over boxes of what the head reads, and where these do not suffice with a
         bound along each direction."""
-        v = columns.middle.shape[-1]
+        v = columns.middle.shape[2]
         both = np.broadcast_to(np.concatenate([np.eye(v), -np.eye(v)]), (len(columns.low), 2 * v, v))
         ends = columns.support(both)
         middle = ends[:, :v] / 2 - ends[:, v:] / 2
@@ -253,54 +255,13 @@ class WordPatterns:
         found = self.scaled(kind, stream, middle, box)
         left = np.flatnonzero(~(found > 0))
         if len(left):
-            part = AffineForm(stream.c[left], stream.slopes[left], stream.e[left])
-            found[left] = self.scaled(kind, part, middle[left], columns.at(left).support)
+            found[left] = self.scaled(kind, stream.at(left), middle[left], columns.at(left).support)
         return found
 
     def states(self) -> list[int]:
         """Return the states before the last symbol, by class."""
         found: list[int] = self.entries.classes.state[self.rows].tolist()
         return found
-
-    def starts(self, count: int) -> Integers:
-        """Return patterns that divide all words, about so many: those that reveal the first positions."""
-        found = self.patterns.root
-        for place in range(self.free):
-            if len(found) >= count:
-                break
-            if (found[:, place] == OPEN).any():
-                found, _ = self.patterns.revealed(found, np.full(len(found), place))
-        return found
-
-
-class CoarseWords(WordPatterns):
-    """Patterns of words with one history."""
-
-    def __init__(
-        self,
-        entries: Entries,
-        rows: Integers,
-        hulls: HeadForms,
-        fixed: HeadForms,
-        scaled: ScaledRows,
-        whole: bool = False,
-    ) -> None:
-        """`whole`: all patterns that are bounded reveal every position. Raises NotProved also where there would be too
-        many coarse words."""
-        super().__init__(entries, rows, hulls, fixed, scaled)
-        self._lay(np.arange(self.free))
-        self.chosen = self._chosen()
-        """The keys that have columns, by position and symbol."""
-        self.chosen_rows: Integers = np.array([self.groups[key][0] for key in self.chosen], dtype=np.int64)
-        """A class of each of these keys: classes of one length and last symbol have the same ranges."""
-        self.positions: Integers = np.arange(self.free) if whole else np.flatnonzero(self.influence() > CLOSE)
-        """The positions of coarse words: those whose symbols move scores by more than CLOSE."""
-        sizes = self.patterns.allowed[self.positions].sum(axis=1)
-        if not whole and np.log(sizes).sum() > np.log(MOST_COARSE):
-            raise NotProved(f"over {MOST_COARSE:,} patterns of words would be needed")
-        self._lay(self.positions)
-
-    # ---- set-up ----
 
     def _lay(self, given: Integers) -> None:
         """Make the forms of all keys and of the last position, for patterns that reveal some positions."""
@@ -424,10 +385,9 @@ class CoarseWords(WordPatterns):
             seen = self._columns_of(one)[some], self._optional(one)[some]
             columns = SeenColumns(
                 low[some], high[some], middle[some], radius[some], self._starts(), *seen,
-                rest[some], rest_middle, rest_radius, np.eye(middle.shape[2]),
+                rest[some], rest_middle, rest_radius,
             )  # fmt: skip
-            stream = AffineForm(last.stream.c[some], last.stream.slopes[some], last.stream.e[some])
-            margins[some, number] = self.margins_over(self.kinds[number], stream, columns)
+            margins[some, number] = self._margins(self.kinds[number], last.stream.at(some), columns)
         weight = np.where(within, low + high, 0.0)
         weight = weight / weight.sum(axis=1, keepdims=True)
         mean = np.einsum("nt,ntp->np", weight, scores.slopes)
@@ -458,8 +418,7 @@ class CoarseWords(WordPatterns):
             for one in (key for key in self.chosen if key[0] == place):
                 cells = self.forms[one](patterns[first, :place])
                 form = cells.heads[0]
-                key = AffineForm(form.keys.c[of], form.keys.slopes[of], form.keys.e[of])
-                parts.append(self._score(query, last.apart, key, cells.apart[of]))
+                parts.append(self._score(query, last.apart, form.keys.at(of), cells.apart[of]))
                 hull = self.hulls.at(self.groups[one][:1]).values
                 middle, radius = _both(form.values, hull)
                 middles.append(middle[of])

@@ -153,7 +153,7 @@ class HeadForms:
 
     def at(self, index: Any) -> HeadForms:
         """Return those of some cells."""
-        q, k, v = (AffineForm(one.c[index], one.slopes[index], one.e[index]) for one in self._parts)
+        q, k, v = (one.at(index) for one in self._parts)
         return HeadForms(q, k, v, self.places[index], None if self.known is None else self.known.at(index))
 
     @property
@@ -222,7 +222,7 @@ class HeadEntry:
         for number, norm in enumerate(self.norms):
             if self.beside:
                 own = self.beside[number]
-                parts[number] = parts[number].plus(AffineForm(own.c[places], own.slopes[places], own.e[places]))
+                parts[number] = parts[number].plus(own.at(places))
             if norm is not None:
                 # The new coordinates of a query and of a key are not the same, so they go to e.
                 parts[number] = norm(parts[number]).first(parts[number].slopes.shape[1])

@@ -228,8 +228,7 @@ class QueryCells:
 
     def at(self, index: Any) -> QueryCells:
         """Return some of the cells."""
-        stream = AffineForm(self.stream.c[index], self.stream.slopes[index], self.stream.e[index])
-        return QueryCells(self.cells.at(index), stream, [one.at(index) for one in self.heads])
+        return QueryCells(self.cells.at(index), self.stream.at(index), [one.at(index) for one in self.heads])
 
 
 @dataclass(frozen=True, slots=True)

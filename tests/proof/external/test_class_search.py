@@ -66,7 +66,7 @@ def checked(network: Network, search: ClassSearch, n: int, rng: np.random.Genera
     mid, rad = DenseFloat(network).run(n, tokens, [tokens.shape[1] - 1])
     patterns = np.where(rng.random((6, n - 1)) < 0.5, search.patterns.root, free[rng.integers(0, len(free), 6)])
     patterns = np.concatenate([search.patterns.root, patterns])
-    stream, head = search._queries(patterns)
+    stream, head = search._queries(search.patterns.cells(patterns))
     directions = np.broadcast_to(rng.normal(size=(5, truth.shape[1])), (len(patterns), 5, truth.shape[1]))
     weighed = search._weighed(patterns, head)
     at = rng.integers(0, len(truth), len(patterns))
@@ -75,7 +75,7 @@ def checked(network: Network, search: ClassSearch, n: int, rng: np.random.Genera
     high = np.where(np.isfinite(low), middle + 0.1, np.inf)
     boxes = _Boxes(weighed, search.axes.values, low, high, search.reach)
     bounds = weighed.support(directions), boxes.support(directions)
-    margins = search._weighed_margins(patterns, stream, head), search._boxed_margins(weighed.seen, stream)
+    margins = search._weighed_margins(weighed, stream), search._boxed_margins(weighed.seen, stream)
     result, count = search.prove(search.patterns.root), 0
     for place, (_, state) in enumerate(pairs):
         margin = margin_of(demands.kinds[kinds[state]], mid[place, 0], level) + 2 * float(rad.max())
