@@ -56,7 +56,8 @@ class ScaledRows:
             raise NotProved("the last layer is not an MLP behind a norm")
         assert step.norm is not None
         self.rest, self.norm, self.mlp = rest, step.norm, step.mlp
-        if any(one.norm is not None and one.norm.centring != self.norm.centring for one in rest.wants):
+        # with centring, rows are read from z less its mean: without a last norm they would lack what the mean adds
+        if any((one.norm is not None and one.norm.centring) != self.norm.centring for one in rest.wants):
             raise NotProved("the last norm is not of the kind of the one before the MLP")
         self.out = np.concatenate([one.weight for one in rest.out])
         lost = np.concatenate([one.reach for one in rest.out])
@@ -190,6 +191,7 @@ class _Bounds:
         constant = np.einsum("nkh,nh->nk", hidden, self.at) + f @ np.broadcast_to(leave.bias, f.shape[2:])
         off = np.einsum("nkh,nh->nk", np.abs(hidden), self.off)
         size = np.abs(functions) + np.abs(f)
+        size = size + np.abs(functions).mean(axis=2, keepdims=True)
         off = off + np.einsum("nkd,nd->nk", size, self.lost + 8 * ROUND * self.size)
         return _Parts(f, more, constant, (off + ROUND * np.abs(constant)) * GROW + ETA, terms)
 

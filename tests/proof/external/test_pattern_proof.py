@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +29,8 @@ from hardsim.proof.shared.result import NotProved
 from hardsim.proving.external import shared_by
 from hardsim.proving.external_certificate import external_certificate
 from hardsim.run.dense_float import DenseFloat
-from tests.proof.external.test_prove import margin_of, of_spec
+from tests.proof.external.test_every_word import network_of
+from tests.proof.external.test_prove import margin_of, of_spec, oracle_of, truth_of
 from tests.proof.external.test_two_layers import damaged, random_case, streams, words_of
 
 FLIPFLOP = Path(__file__).parents[3] / "formulas" / "networks" / "flipflop.spec"
@@ -284,6 +286,34 @@ def test_planted_faults_are_not_proved_beyond_their_shortest_wrong_length(most: 
         except NotProved:
             continue
         assert found.end < len(truth.wrong.word)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("norm", "final", "bounded"), [
+    ("layer", "layer", True), ("layer", None, False), ("layer", "rms", False),
+    ("rms", "rms", True), ("rms", None, True), ("rms", "layer", False),
+])  # fmt: skip
+def test_margins_are_below_the_truth_whatever_the_last_norm_is(
+    seed: int, norm: str, final: str | None, bounded: bool
+) -> None:
+    """Without a norm that subtracts the mean, a row depends on the mean that the norm before the MLP subtracted."""
+    shape = {"heads": 1, "d": 4, "mlp": 5, "biases": seed % 2 == 0, "size": 0.7}
+    network = network_of(seed, 1, norm=norm, **shape)
+    network = replace(network, final=final and network_of(seed, 1, norm=final, **shape).final)
+    oracle = oracle_of(network, "output t0: t0 | t1")
+    least = truth_of(network, demands_of(oracle, network, 4), 4).low
+    level = Fraction(sorted(least.values())[1] + 0.01)  # so that the second worst length is wrong
+    network = replace(network, readout=replace(network.readout, level=level))
+    truth = truth_of(network, demands_of(oracle, network, 4), 4)
+    for first in (1, 3, 4):
+        try:
+            found = pattern_proof(network, oracle, first, 4)
+        except NotProved:
+            assert not bounded
+        else:
+            assert bounded
+            assert all(low <= truth.high[n] for n, low in found.margins.items() if n <= found.end)
+            assert not any(truth.high[n] < 0 for n in range(first, found.end + 1))
 
 
 def test_lengths_that_cannot_be_run_are_proved_by_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
