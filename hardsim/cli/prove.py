@@ -28,7 +28,7 @@ from hardsim.proving import prove as proving
 from hardsim.proving.external import NetworkProof, prove_network, shared_by
 from hardsim.proving.external_certificate import no_certificate
 from hardsim.proving.proof_files import external_file, written_down
-from hardsim.proving.prove import PROOF, UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
+from hardsim.proving.prove import ALONE, PROOF, UNUSED, ProofPlan, ProofResult, plan_proof, require_provable
 from hardsim.proving.rocq.coqc import find_prover
 from hardsim.proving.rocq.folder import require_free
 from hardsim.proving.rocq.outcome import RocqCheck
@@ -62,7 +62,7 @@ def command(request: Request) -> None:
         for one in given:
             require_file_made(request, one)
         tasks = current.tasks(given)
-        current.without(*(PROOF if len(tasks) > 1 else UNUSED))
+        current.without(*(PROOF if len(tasks) > 1 or (given[0:1] and given[0].is_network) else UNUSED))
         require_placed(request, given)
         # A certificate or SMT file has room for one proof.
         made = [WRITTEN[name] for name in targets] + ["one Rocq theorem"] * (request.rocq is not None)
@@ -130,6 +130,8 @@ class _Work:
     def network(self, subject: External) -> None:
         """Prove an external network, prefix by prefix. Where no proof is attempted, try its words and say why."""
         current, alphabet = self.current, subject.alphabet
+        if len(current.names) == 1 and (len(subject.network.layers) < 2 or current.request.max_n is None):
+            current.without(*ALONE)
         if self.targets and (reason := no_certificate(subject)) is not None:
             raise Undecided(f"{subject.name}: {reason}; leave out --certificate")
         with uninterrupted():

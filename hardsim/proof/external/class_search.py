@@ -1,6 +1,7 @@
 """Bounds of the margins at the end of a pattern of words, where the history of each key is chosen independently.
 
-Keys and values lie in the ranges of all prefixes of their class (`class_ranges`); of a pattern they only have the
+Keys and values lie in the ranges of all prefixes of their class (`class_ranges`), or, where the query is narrow enough
+that it pays, of those prefixes that begin as the pattern does (`prefix_ranges`). Of a pattern there are only the
 symbols that it gives. Queries and the residual stream are enclosed over the pattern. Let w_j be the weight of position
 j, between `low` and `high`, and v_j its value. For a direction c and a number L let
 
@@ -10,11 +11,11 @@ The head reads a with `c.a <= L + U(L) / D`, with D the least sum of weights if 
 (as in `patterns`). Newton's method makes L close to the root of U. This is the support function with which
 `scaled_rows` bounds the margin; it is enough where the values that weigh most are close to each other.
 
-Elsewhere the answer is right whatever is read. Then a is a mean of values with any weights, so c.a is at most the
-greatest c.v_j. This set is divided along the axes of values: a box has ranges of some coordinates g.a of a. For any
-multipliers m, `c.a <= (c - the sum of the m_k g_k).a + the sum of the greatest m_k (g_k.a)`; those tried are a share of
-the coordinates of c. A pattern is proved if its margin is above 0 in all boxes. Sampled words choose between the two
-ways. Where a pattern stays open, the position is revealed that moves scores most (ours).
+Where it is not, the set of all a is divided along the axes of values: a box has ranges of some coordinates g.a of a.
+For any multipliers m, `c.a <= (c - the sum of the m_k g_k).a + the sum of the greatest m_k (g_k.a)`; those tried are
+the coordinates of c. A pattern is proved if its margin is above 0 in all boxes. This helps where the answer is right
+for most of what could be read; whether weights suffice for most sampled patterns decides if it is tried early. Where a
+pattern stays open, a position is revealed: the one that moves scores most, with the weight that it has (ours).
 
 Rounding: sums of at most DEEPEST terms, each off by at most ROUND times the sum of the sizes of its terms.
 """
@@ -36,12 +37,16 @@ from hardsim.proof.external.columns import FLOOR
 from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.narrowing import unknown
 from hardsim.proof.external.patterns import OPEN
+from hardsim.proof.external.prefix_ranges import PrefixRanges
 from hardsim.proof.external.scaled_rows import ScaledRows
 from hardsim.proof.external.second_layer import (
     EXP_OFF,
+    AxisRanges,
     HeadForms,
     KnownRanges,
     ScoreEnds,
+    both_scores,
+    own_known_scores,
     own_scores,
     own_values,
     scores_of,
@@ -55,23 +60,25 @@ NUMBERS = 2**19
 """The count of numbers in an array of a batch of directions."""
 TOGETHER = 64
 """The number of patterns or boxes in a batch."""
-SAMPLES = 40
-"""The number of sampled words by which the way is chosen."""
-NARROW, NARROW_BOXES = 0.6, 1.0
-"""By how much, in nats, the query of a pattern may move scores if its margin is bounded, in each of the two ways."""
+SAMPLES, MOSTLY = 40, 0.9
+"""The number of sampled patterns by which it is chosen if outputs are divided in boxes early, and the share of them for
+which weights suffice if they are not."""
+NARROW = 1.0
+"""By how much, in nats, the query of a pattern may move scores if its margin is bounded."""
 CLOSE = 0.2
-"""By how much, in nats, a query may move scores if the weights of keys choose the next position, where outputs are
-divided in boxes."""
-FINE = 0.05
-"""By how much, in nats, a query may move scores if outputs with bounded weights are divided in boxes."""
-SHARES = (1.0, 0.5)
-"""The multipliers that are tried in a box, as shares of the coordinates of the direction."""
+"""By how much, in nats, a query may move scores if the weights of keys count in the choice of the next position, where
+outputs are divided in boxes."""
+OWN, OWN_BOXES = 0.2, 1.0
+"""By how much, in nats, a query may move scores if keys are enclosed over the patterns of their own prefixes: where
+weights mostly suffice, and where outputs are divided in boxes."""
+FINE, FINE_BOXES = 0.05, 1.0
+"""By how much, in nats, a query may move scores if outputs are divided in boxes, in the same two cases."""
 ROUNDS = 16
 """Greatest number of times that a box is halved."""
 BESIDE = 0.3
 """How much the general importance of an axis counts beside the slope of the least row along it."""
-MOST_BOXES = 12
-"""Greatest number of open boxes of one pattern."""
+MOST_BOXES, FEW_BOXES, NEAR = 16, 3, 0.3
+"""Greatest numbers of open boxes of one pattern: where the query moves scores by less than NEAR nats, and elsewhere."""
 OF_WEIGHT = 2.0
 """How much it counts that a position has this share of the weights, in nats that its symbols move the query by."""
 MOST_PATTERNS = 100_000
@@ -82,8 +89,9 @@ EXCLUDED = -1e100
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The keys that N patterns may see: values along axes, `middle` and `radius` (T, axes); which of them patterns have
-    (T, N); the first one of each position. The values of the last position itself are those of `own`."""
+    """The keys that N patterns may see: values along axes, `middle` and `radius` (N, T, axes), or (T, axes) where they
+    are the same for all patterns; which of them patterns have (N, T); the first one of each position. The values of the
+    last position itself are those of `own`."""
 
     axes: Floats
     middle: Floats
@@ -94,27 +102,22 @@ class _Seen:
 
     def at(self, index: Any) -> _Seen:
         """Return those of some patterns."""
-        return replace(self, allowed=self.allowed[:, index], own=self.own.at(index))
+        middle, radius = (one if one.ndim == 2 else one[index] for one in (self.middle, self.radius))
+        return _Seen(self.axes, middle, radius, self.starts, self.allowed[index], self.own.at(index))
 
     def values(self, directions: Floats) -> tuple[Floats, Floats]:
-        """Return upper bounds of c.v for directions (N, K, v): of keys (T, N, K), EXCLUDED for those that a pattern
+        """Return upper bounds of c.v for directions (N, K, v): of keys (N, T, K), EXCLUDED for those that a pattern
         does not have, and of the last position (N, K)."""
-        along = (directions @ self.axes.T).reshape(-1, len(self.axes)).T
+        along = (directions @ self.axes.T).transpose(0, 2, 1)
         found = self.middle @ along
         found += self.radius @ np.abs(along)
-        found = found.reshape(-1, *directions.shape[:2])
         found += np.where(self.allowed, ETA, EXCLUDED)[:, :, None]
         return found, own_values(self.own, directions)
-
-    def support(self, directions: Floats) -> Floats:
-        """Return upper bounds of c.a for means a of the values, (N, K), for directions (N, K, v)."""
-        values, own = self.values(directions)
-        return np.asarray(np.maximum(values.max(axis=0), own))
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """Keys with bounds of their weights, (T, N), and of the last position's own, (N,)."""
+    """Keys with bounds of their weights, (N, T), and of the last position's own, (N,)."""
 
     seen: _Seen
     low: Floats
@@ -124,25 +127,26 @@ class _Weighed:
 
     def at(self, index: Any) -> _Weighed:
         """Return those of some patterns."""
-        parts = self.low[:, index], self.high[:, index], self.own_low[index], self.own_high[index]
-        return _Weighed(self.seen.at(index), *parts)
+        return _Weighed(
+            self.seen.at(index), self.low[index], self.high[index], self.own_low[index], self.own_high[index]
+        )
 
     def shares(self) -> Floats:
-        """Return about which share of the weights each key has, (T, N)."""
+        """Return about which share of the weights each key has, (N, T)."""
         middle = np.where(self.seen.allowed, np.sqrt(self.low * self.high), 0.0)
-        return np.asarray(middle / (middle.sum(axis=0) + self.own_high))
+        return np.asarray(middle / (middle.sum(axis=1) + self.own_high)[:, None])
 
     def sums(self) -> tuple[Floats, Floats]:
         """Return bounds of the sums of the weights, (N,)."""
         low, high = np.where(self.seen.allowed, self.low, np.inf), np.where(self.seen.allowed, self.high, 0.0)
-        least = np.minimum.reduceat(low, self.seen.starts, axis=0).sum(axis=0) + self.own_low
-        most = np.maximum.reduceat(high, self.seen.starts, axis=0).sum(axis=0) + self.own_high
+        least = np.minimum.reduceat(low, self.seen.starts, axis=1).sum(axis=1) + self.own_low
+        most = np.maximum.reduceat(high, self.seen.starts, axis=1).sum(axis=1) + self.own_high
         return least * (1 - ROUND), most * (1 + ROUND)
 
     def support(self, directions: Floats) -> Floats:
         """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
         count, width = directions.shape[:2]
-        size = max(1, NUMBERS // max(1, len(self.low) * width))
+        size = max(1, NUMBERS // max(1, self.low.shape[1] * width))
         parts = [slice(start, start + size) for start in range(0, count, size)]
         return np.concatenate([self.at(part)._support(directions[part]) for part in parts])
 
@@ -153,43 +157,43 @@ class _Weighed:
         low, high = (np.where(self.seen.allowed, one, 1.0)[:, :, None] for one in (self.low, self.high))
         own_low, own_high = self.own_low[:, None], self.own_high[:, None]
         least, most = (one[:, None] for one in self.sums())
-        found = np.maximum(values.max(axis=0), own)
+        found = np.maximum(values.max(axis=1), own)
         level = np.minimum(self._mean(values, own), found)
         for number in range(PASSES):
-            x, y = values - level, own - level
+            x, y = values - level[:, None], own - level
             weight, beside = np.where(x > 0, high, low), np.where(y > 0, own_high, own_low)
             x *= weight
-            best, y = np.maximum.reduceat(x, starts, axis=0), y * beside
-            total = best.sum(axis=0) + y
-            size = np.abs(best).sum(axis=0) + np.abs(y)
+            best, y = np.maximum.reduceat(x, starts, axis=1), y * beside
+            total = best.sum(axis=1) + y
+            size = np.abs(best).sum(axis=1) + np.abs(y)
             total = total + ROUND * size
             step = np.where(total > 0, total / least, total / most)
             found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)) + ETA)
             if number + 1 < PASSES:
-                weight[x < best[places]] = 0.0
-                slope = np.maximum.reduceat(weight, starts, axis=0).sum(axis=0) + beside
+                weight[x < best[:, places]] = 0.0
+                slope = np.maximum.reduceat(weight, starts, axis=1).sum(axis=1) + beside
                 # a little too far, so that some levels are on the other side of the root
                 level = level + (total + 1e-4 * np.abs(total)) / slope
         return np.asarray(found)
 
     def _counts(self) -> Integers:
         """Return the number of keys of each position."""
-        found: Integers = np.diff(np.append(self.seen.starts, len(self.low)))
+        found: Integers = np.diff(np.append(self.seen.starts, self.low.shape[1]))
         return found
 
     def _mean(self, values: Floats, own: Floats) -> Floats:
         """Return the mean of the values with weights near the middle of their bounds, in plain floats."""
         shares = self.shares()
-        found = np.matmul(shares.T[:, None], values.transpose(1, 0, 2))[:, 0]
-        return np.asarray(found + (1 - shares.sum(axis=0))[:, None] * own)
+        found = np.matmul(shares[:, None], values)[:, 0]
+        return np.asarray(found + (1 - shares.sum(axis=1))[:, None] * own)
 
 
 @dataclass(frozen=True, slots=True)
 class _Boxes:
-    """Sets of outputs of the head: means of the values of some patterns, one in each row, with any weights or with
-    bounded ones, within ranges of coordinates along `axes`, (N, axes); infinite where they were not divided."""
+    """Sets of outputs of the head: means of the values of some patterns, one in each row, with bounded weights, within
+    ranges of coordinates along `axes`, (N, axes); infinite where they were not divided."""
 
-    seen: _Seen | _Weighed
+    seen: _Weighed
     axes: Floats
     low: Floats
     high: Floats
@@ -218,16 +222,13 @@ class _Boxes:
         most = most.sum(axis=2) + ROUND * np.abs(most).sum(axis=2)
         taken = along @ axes
         lost = (np.abs(directions) + np.abs(along) @ np.abs(axes)) @ self.reach * (4 * ROUND) + ETA
-        found = np.full(most.shape, np.inf)
-        for share in SHARES:
-            bound = self.seen.support(directions - share * taken) + share * most
-            found = np.fmin(found, bound + 4 * ROUND * (np.abs(bound) + np.abs(most)) + lost)
-        return found
+        bound = self.seen.support(directions - taken) + most
+        return np.asarray(bound + 4 * ROUND * (np.abs(bound) + np.abs(most)) + lost)
 
 
 class ClassSearch:
-    """Patterns of the words of some classes with the same length and last symbol, where what the head of the second
-    layer sees are the ranges of classes."""
+    """Patterns of the words of some classes with the same length and last symbol, where each key that the head of the
+    second layer sees has a history of its own."""
 
     def __init__(
         self, entries: Entries, rows: Integers, hulls: HeadForms, fixed: HeadForms, scaled: ScaledRows
@@ -249,17 +250,19 @@ class ClassSearch:
         self.kinds: Integers = np.unique(entries.classes.kind[rows])
         self._lay(hulls, fixed)
         self.axes = hulls.known.axes
-        self._along()
+        assert self.keys.known is not None
+        self.values = self._along(self.keys.known.values)
+        self.prefixes = PrefixRanges(entries, self.keys, self.places, self.symbols)
         self.reach = _reach_of([hulls.known, fixed.known])
         self.importance: Floats = np.sqrt(np.square(self.axes.values @ scaled.out).sum(axis=1))
         self.centre: Floats = self.keys.keys.c.mean(axis=0)
         self.spread: Floats = np.sqrt(np.square(self.keys.keys.c - self.centre).mean(axis=0))
         """How much keys differ, by coordinate, with which it is measured how much a query moves scores."""
-        some = self._sampled()
+        some = self.sampled(SAMPLES, NEAR)
         stream, head = self._queries(self.patterns.cells(some))
         closed = self._weighed_margins(self._weighed(some, head), stream) > 0
-        self.by_boxes = 2 * int(closed.sum()) < len(some)
-        """True if outputs are divided in boxes."""
+        self.by_boxes = int(closed.sum()) < MOSTLY * len(some)
+        """True if outputs are divided in boxes as soon as keys are enclosed over the patterns of their prefixes."""
         self.boxes = 0
         """The number of boxes that were bounded."""
 
@@ -281,14 +284,12 @@ class ClassSearch:
         """The position and the symbol of each key; OPEN for fixed tokens."""
         self.first: Integers = np.flatnonzero(np.append(True, self.places[1:] != self.places[:-1]))
 
-    def _along(self) -> None:
-        """Take the middles and radii of values along axes."""
-        assert self.keys.known is not None
-        along = self.keys.known.values
-        size = np.abs(along.mid) + along.rad
+    def _along(self, values: AxisRanges) -> tuple[Floats, Floats]:
+        """Return middles and radii of values along axes, with what is lost since these are nearly orthonormal."""
+        size = np.abs(values.mid) + values.rad
         # the sum of the sizes of c is at most 2 sqrt(v) times that of its coordinates along axes
         lost = (4 * ROUND + self.axes.lost) * 2 * size.shape[1] * size.sum(axis=1, keepdims=True)
-        self.values = along.mid, (along.rad + lost) * (1 + 4 * ROUND)
+        return values.mid, (values.rad + lost) * (1 + 4 * ROUND)
 
     def starts(self, count: int) -> Integers:
         """Return patterns that divide all words, about so many."""
@@ -301,14 +302,14 @@ class ClassSearch:
             found = np.concatenate([found[~some], made])
         return found
 
-    def _sampled(self) -> Integers:
-        """Return random patterns whose queries move scores by half of NARROW."""
+    def sampled(self, count: int, most: float) -> Integers:
+        """Return random patterns whose queries move scores by at most so many nats, where that is possible."""
         rng = np.random.default_rng(0)
-        found = np.tile(self.patterns.root, (SAMPLES, 1))
+        found = np.tile(self.patterns.root, (count, 1))
         for _ in range(self.patterns.free):
             cells = self.patterns.cells(found)
             width, _, position = self._moved(found, cells, *self._queries(cells))
-            wide = (width > NARROW / 2) & (position != OPEN)
+            wide = (width > most) & (position != OPEN)
             if not wide.any():
                 break
             made, of = self.patterns.revealed(found[wide], position[wide])
@@ -344,9 +345,12 @@ class ClassSearch:
         return CoarseResult(np.full(len(self.rows), low), len(start), count - len(start))
 
     def _alone(self, words: Integers) -> Floats:
-        """Return lower bounds of the margins at the end of single words, with one history."""
-        if self.whole is None:
-            self.whole = CoarseWords(*self.parts, whole=True)
+        """Return lower bounds of the margins at the end of single words, with one history; -inf if there are none for a
+        second layer of this kind."""
+        try:
+            self.whole = self.whole or CoarseWords(*self.parts, whole=True)
+        except NotProved:
+            return np.full(len(words), -np.inf)
         return np.asarray(self.whole.bounds(words).margins.min(axis=1))
 
     def bounds(self, patterns: Integers) -> tuple[Floats, Integers]:
@@ -357,26 +361,35 @@ class ClassSearch:
         width, pull, position = self._moved(patterns, cells, stream, queries)
         whole = ~(patterns == OPEN).any(axis=1)
         found = np.full(len(patterns), -np.inf)
-        some = np.flatnonzero((width < (NARROW_BOXES if self.by_boxes else NARROW)) | whole)
+        some = np.flatnonzero((width < NARROW) | whole)
         if not len(some):
             return found, position
-        part = patterns[some], stream.at(some), queries.at(some)
-        weighed = self._weighed(part[0], part[2])
-        found[some] = self._weighed_margins(weighed, part[1])
-        shares = weighed.shares()
-        weight = np.zeros((len(some), self.patterns.free + len(self.first)))
-        np.add.at(weight.T, self.places, shares)
-        moved = pull[some] + OF_WEIGHT * weight[:, : self.patterns.free]
-        again = np.flatnonzero(~(found[some] > 0))
-        if self.by_boxes and len(again):
-            seen = self._seen(part[0][again], part[2].at(again))
-            found[some[again]] = self._boxed_margins(seen, part[1].at(again))
-            moved = np.where((width[some] < CLOSE)[:, None], moved, pull[some])
+        weighed = self._weighed(patterns[some], queries.at(some))
+        found[some] = self._weighed_margins(weighed, stream.at(some))
+        moved = pull[some]
+        if not self.by_boxes:
+            moved = moved + OF_WEIGHT * self._weight(weighed)
         position[some] = _position(patterns[some], moved)
-        fine = np.flatnonzero(~(found[some] > 0) & (width[some] < FINE))
-        if len(fine):
-            found[some[fine]] = self._boxed_margins(weighed.at(fine), part[1].at(fine))
+        own = some[~(found[some] > 0) & (width[some] < (OWN_BOXES if self.by_boxes else OWN))]
+        if len(own):
+            weighed = self._weighed(patterns[own], queries.at(own), self.prefixes)
+            found[own], moved = self._own_margins(weighed, stream.at(own), width[own], pull[own])
+            position[own] = _position(patterns[own], moved)
         return found, position
+
+    def _own_margins(self, weighed: _Weighed, stream: AffineForm, width: Floats, pull: Floats) -> tuple[Floats, Floats]:
+        """Return lower bounds of margins, and by how much it may help to reveal each position (N, positions)."""
+        found, weight = self._weighed_margins(weighed, stream), OF_WEIGHT * self._weight(weighed)
+        again = np.flatnonzero(~(found > 0) & (width < (FINE_BOXES if self.by_boxes else FINE)))
+        if len(again):
+            most = np.where(width[again] < NEAR, MOST_BOXES, FEW_BOXES)
+            found[again] = self._boxed_margins(weighed.at(again), stream.at(again), most)
+        return found, np.where((width < CLOSE)[:, None] | (not self.by_boxes), pull + weight, pull)
+
+    def _weight(self, weighed: _Weighed) -> Floats:
+        """Return about which share of the weights each free position has, (N, positions)."""
+        found = np.add.reduceat(weighed.shares(), self.first, axis=1)
+        return np.asarray(found[:, : self.patterns.free])
 
     def _queries(self, cells: BoxCells) -> tuple[AffineForm, HeadForms]:
         """Return the residual stream and the queries, keys and values at the last position, over cells of patterns."""
@@ -400,21 +413,33 @@ class ClassSearch:
 
     # ---- bounds ----
 
-    def _seen(self, patterns: Integers, head: HeadForms) -> _Seen:
-        """Return the keys that patterns have."""
-        given = patterns[:, self.places[self.symbols != OPEN]].T
-        symbols = self.symbols[self.symbols != OPEN][:, None]
-        allowed = np.ones((len(self.places), len(patterns)), dtype=np.bool_)
-        allowed[self.symbols != OPEN] = (given == OPEN) | (given == symbols)
-        return _Seen(self.axes.values, *self.values, self.first, allowed, head)
+    def _allowed(self, patterns: Integers) -> Booleans:
+        """Return which keys patterns have, (N, T)."""
+        given = patterns[:, self.places[self.symbols != OPEN]]
+        allowed = np.ones((len(patterns), len(self.places)), dtype=np.bool_)
+        allowed[:, self.symbols != OPEN] = (given == OPEN) | (given == self.symbols[self.symbols != OPEN])
+        return allowed
 
-    def _weighed(self, patterns: Integers, head: HeadForms) -> _Weighed:
-        """Return the keys that patterns have, with bounds of their weights relative to the greatest one."""
-        seen, entry, keys = self._seen(patterns, head), self.head, self.keys
-        ends = entry.scored(scores_of(head, keys, self.centre), head.places - keys.places[:, None])
+    def _weighed(self, patterns: Integers, head: HeadForms, prefixes: PrefixRanges | None = None) -> _Weighed:
+        """Return the keys that patterns have, with bounds of their weights relative to the greatest one; enclosed over
+        the patterns of their prefixes, if `prefixes` are given."""
+        allowed, entry, keys = self._allowed(patterns), self.head, self.keys
+        products, values = scores_of(head, keys, self.centre), self.values
+        if prefixes is not None:
+            assert head.known is not None
+            found, allowed = prefixes(patterns, allowed)
+            size = (len(patterns), len(self.places), -1)
+            known = replace(found, queries=head.known.queries.at(np.repeat(np.arange(size[0]), size[1])))
+            own = own_known_scores(known, self.centre)
+            products = both_scores(products, ScoreEnds(*(one.reshape(size[:2]).T for one in (own.low, own.high))))
+            middle, radius = self._along(known.values)
+            values = middle.reshape(size), radius.reshape(size)
+        seen = _Seen(self.axes.values, *values, self.first, allowed, head)
+        ends = entry.scored(products, head.places - keys.places[:, None])
+        ends = ScoreEnds(ends.low.T, ends.high.T)
         own = entry.scored(own_scores(head, self.centre), np.zeros_like(head.places))
-        most = np.maximum(own.high, np.where(seen.allowed, ends.high, -np.inf).max(axis=0, initial=-np.inf))
-        return _Weighed(seen, *_weights(ends, most), *_weights(own, most))
+        most = np.maximum(own.high, np.where(allowed, ends.high, -np.inf).max(axis=1, initial=-np.inf))
+        return _Weighed(seen, *_weights(ends, most[:, None]), *_weights(own, most))
 
     def _weighed_margins(self, weighed: _Weighed, stream: AffineForm) -> Floats:
         """Return lower bounds of margins with bounds of the weights."""
@@ -436,8 +461,9 @@ class ClassSearch:
         least, at = margins.argmin(axis=0), np.arange(margins.shape[1])
         return margins[least, at], np.stack([one for _, one in pairs])[least, at]
 
-    def _boxed_margins(self, seen: _Seen | _Weighed, stream: AffineForm) -> Floats:
-        """Return lower bounds of margins over means of values of patterns, which are divided in boxes."""
+    def _boxed_margins(self, seen: _Weighed, stream: AffineForm, most: Integers) -> Floats:
+        """Return lower bounds of margins over means of values of patterns, which are divided in boxes; -inf where more
+        than `most` are open, (N,)."""
         count, axes = len(stream.c), len(self.axes.values)
         of = np.arange(count)
         low, high, found = np.full((count, axes), -np.inf), np.full((count, axes), np.inf), np.full(count, np.inf)
@@ -445,7 +471,7 @@ class ClassSearch:
             bound, ends, moved = self._over(seen, stream, of, low, high)
             np.minimum.at(found, of[bound > 0], bound[bound > 0])
             left = ~(bound > 0)
-            many = np.bincount(of[left], minlength=count) > MOST_BOXES
+            many = np.bincount(of[left], minlength=count) > most
             found[many] = -np.inf
             left &= ~many[of]
             of, low, high = of[left], low[left], high[left]
@@ -475,7 +501,7 @@ class ClassSearch:
         return np.tile(of, 2), np.concatenate(lows), np.concatenate(highs)
 
     def _over(
-        self, seen: _Seen | _Weighed, stream: AffineForm, of: Integers, low: Floats, high: Floats
+        self, seen: _Weighed, stream: AffineForm, of: Integers, low: Floats, high: Floats
     ) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Return lower bounds of margins over boxes of the patterns `of`, infinite for empty ones, the ends of the
         coordinates in each box, and the slopes of the least rows along the axes."""
@@ -498,7 +524,8 @@ def _reach_of(every: list[KnownRanges]) -> Floats:
     """Return bounds of the sizes of the coordinates of means of values, which have these ranges along axes that are
     nearly orthonormal."""
     sizes = [np.abs(one.values.mid) + one.values.rad for one in every]
-    longest = max(float(np.sqrt(np.square(size).sum(axis=1)).max(initial=0.0)) for size in sizes)
+    # np.max keeps a NaN, and so do the bounds
+    longest = np.max([np.sqrt(np.square(size).sum(axis=1)).max(initial=0.0) for size in sizes])
     return np.full(sizes[0].shape[1], 2 * longest * GROW)
 
 

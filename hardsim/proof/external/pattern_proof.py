@@ -1,7 +1,7 @@
 """Proofs of two-layer networks, length by length, from patterns of words.
 
 Where boxes of classes are too wide (`two_layers`), the prefixes of a length and last symbol are divided into patterns,
-which give the symbols at some positions. There are two ways, and a few sampled words decide which one is used:
+which give the symbols at some positions. There are two ways, and a few sampled patterns decide which one is used:
 
 - **Independent histories** (`class_search`): keys and values are in the ranges of all prefixes of their class. This is
   enough where the answer hardly depends on which of several keys is read, and needs few patterns.
@@ -23,8 +23,8 @@ import numpy as np
 from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.class_ranges import Entries, ranges_of_classes
-from hardsim.proof.external.class_search import ClassSearch
-from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords, sampled_patterns
+from hardsim.proof.external.class_search import OWN, ClassSearch
+from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords
 from hardsim.proof.external.demands import PrefixDemands
 from hardsim.proof.external.first_layer import FirstLayer, moves_of, shortened
 from hardsim.proof.external.logits import Basis, LayerRest
@@ -38,8 +38,8 @@ from hardsim.run.enclosure import GROW, Floats, Integers
 
 TYPICAL = 40
 """The number of typical queries along which keys are bounded."""
-PROBES, ENOUGH = 24, 0.75
-"""The number of sampled words that choose the way, and the share of them for which independent histories suffice."""
+PROBES, ENOUGH = 12, 0.75
+"""The number of sampled patterns that choose the way, and the share of them for which independent histories suffice."""
 ONE, INDEPENDENT = "one history", "independent histories"
 STARTS = 200
 """About the number of patterns into which the words of one length and last symbol are divided to be shared."""
@@ -122,7 +122,7 @@ class PatternWork:
     def _reach(self) -> Floats:
         """Return bounds of the sizes of the coordinates of values."""
         sizes = [lengths(one.values.size).max(initial=0.0) for one in (self.tables.ranges, self.tables.fixed)]
-        return np.full(self.tables.ranges.values.c.shape[1], 2 * max(sizes) * GROW)
+        return np.full(self.tables.ranges.values.c.shape[1], 2 * np.max(sizes) * GROW)
 
     def rows(self, length: int, symbol: int) -> Integers:
         """Return the classes of a length and last symbol of which something is required."""
@@ -131,12 +131,12 @@ class PatternWork:
 
     def words(self, length: int, symbol: int) -> ClassSearch | CoarseWords:
         """Return the words of a length and last symbol, in the way that suits them: with independent histories if these
-        suffice for most sampled words."""
+        suffice for most sampled patterns with narrow queries."""
         found = self.known.get((length, symbol))
         if found is None:
             parts = self.entries, self.rows(length, symbol), self.tables.ranges, self.tables.fixed, self.scaled
             search = ClassSearch(*parts)
-            some = sampled_patterns(search.patterns, np.random.default_rng(5), PROBES)
+            some = search.sampled(PROBES, OWN)
             closed = int((search.bounds(some)[0] > 0).sum())
             found = search if closed >= ENOUGH * len(some) else CoarseWords(*parts)
             self.known = {(length, symbol): found}

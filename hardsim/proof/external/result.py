@@ -93,7 +93,7 @@ class PatternsPart(Record):
     """Their last symbol."""
     histories: Annotated[str, one_of("one history", "independent histories")]
     """How keys are bounded: for the same words as the query, or each for all words; the latter, where it suffices for
-    most sampled words."""
+    most sampled patterns with narrow queries."""
     patterns: Natural
     """Number of patterns that the words were divided into at first."""
     divided: Natural

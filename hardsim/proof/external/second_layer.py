@@ -296,7 +296,7 @@ def scores_of(query_forms: HeadForms, key_forms: HeadForms, centre: Floats) -> S
     found = _box_scores(query_forms.queries, key_forms.keys, centre)
     if query_forms.known is None or key_forms.known is None:
         return found
-    return _both(found, known_scores(query_forms.known, key_forms.known, centre))
+    return both_scores(found, known_scores(query_forms.known, key_forms.known, centre))
 
 
 def _box_scores(queries: AffineForm, keys: AffineForm, centre: Floats) -> ScoreEnds:
@@ -364,7 +364,7 @@ def own_known_scores(known: KnownRanges, centre: Floats) -> ScoreEnds:
     return ScoreEnds(near - off, near + off)
 
 
-def _both(one: ScoreEnds, other: ScoreEnds) -> ScoreEnds:
+def both_scores(one: ScoreEnds, other: ScoreEnds) -> ScoreEnds:
     """Return what both bounds say; NaN says nothing."""
     low = np.fmax(one.low, other.low)
     return ScoreEnds(low, np.maximum(np.fmin(one.high, other.high), low))
@@ -389,7 +389,7 @@ def own_scores(forms: HeadForms, centre: Floats) -> ScoreEnds:
     off = (off + (q_reach * k_reach).sum(axis=1) + ROUND * size.sum(axis=1)) * GROW + ETA
     near = (queries.c * kc).sum(axis=1)
     found = ScoreEnds(near - off, near + off)
-    return found if forms.known is None else _both(found, own_known_scores(forms.known, centre))
+    return found if forms.known is None else both_scores(found, own_known_scores(forms.known, centre))
 
 
 def greatest_values(forms: HeadForms, directions: Floats) -> Floats:

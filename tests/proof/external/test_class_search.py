@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hardsim.network.dense import Network
+from hardsim.proof.external import prefix_ranges
 from hardsim.proof.external.class_ranges import Entries, ranges_of_classes
 from hardsim.proof.external.class_search import ClassSearch, _Boxes
 from hardsim.proof.external.demands import demands_of
@@ -21,7 +22,7 @@ from hardsim.proof.external.two_layers import LayerLimits, TwoLayers
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.dense_float import DenseFloat
 from tests.proof.external.test_prove import margin_of, of_spec
-from tests.proof.external.test_two_layers import random_case, streams, words_of
+from tests.proof.external.test_two_layers import normed, plain, random_case, streams, words_of
 
 FORMULAS = Path(__file__).parents[3] / "formulas" / "networks"
 
@@ -68,24 +69,27 @@ def checked(network: Network, search: ClassSearch, n: int, rng: np.random.Genera
     patterns = np.concatenate([search.patterns.root, patterns])
     stream, head = search._queries(search.patterns.cells(patterns))
     directions = np.broadcast_to(rng.normal(size=(5, truth.shape[1])), (len(patterns), 5, truth.shape[1]))
-    weighed = search._weighed(patterns, head)
+    weighed = [search._weighed(patterns, head, one) for one in (None, search.prefixes)]
+    spread = [np.where(one.low > 0, one.high / one.low, np.inf)[weighed[1].seen.allowed] for one in weighed]
+    assert (spread[1] <= spread[0] * (1 + 1e-9)).all()
     at = rng.integers(0, len(truth), len(patterns))
     middle = truth[at] @ search.axes.values.T
     low = np.where(rng.random(middle.shape) < 0.5, middle - rng.random(middle.shape), -np.inf)
     high = np.where(np.isfinite(low), middle + 0.1, np.inf)
-    boxes = _Boxes(weighed, search.axes.values, low, high, search.reach)
-    bounds = weighed.support(directions), boxes.support(directions)
-    margins = search._weighed_margins(weighed, stream), search._boxed_margins(weighed.seen, stream)
+    boxes = [_Boxes(one, search.axes.values, low, high, search.reach) for one in weighed]
+    bounds, within = ([one.support(directions) for one in kind] for kind in (weighed, boxes))
+    margins = [search._weighed_margins(one, stream) for one in weighed]
+    margins += [search._boxed_margins(one, stream, np.full(len(patterns), 12)) for one in weighed]
     result, count = search.prove(search.patterns.root), 0
     for place, (_, state) in enumerate(pairs):
         margin = margin_of(demands.kinds[kinds[state]], mid[place, 0], level) + 2 * float(rad.max())
         assert not (result.low > margin).any()
         inside = ((patterns == OPEN) | (patterns == free[place])).all(axis=1)
         along = truth[place] @ search.axes.values.T
-        boxed = inside & (~np.isfinite(low) | ((along >= boxes.low) & (along <= boxes.high))).all(axis=1)
+        boxed = inside & (~np.isfinite(low) | ((along >= low) & (along <= high))).all(axis=1)
         exact = truth[place] @ directions[0].T - 1e-9
-        assert (bounds[0][inside] >= exact).all()
-        assert (bounds[1][boxed] >= exact).all()
+        assert all((one[inside] >= exact).all() for one in bounds)
+        assert all((one[boxed] >= exact).all() for one in within)
         assert all(not (one[inside] > max(margin, 0.0)).any() for one in margins)
         count += int(inside.sum())
     return count
@@ -99,7 +103,7 @@ def test_bounds_over_patterns_hold_for_every_word(seed: int) -> None:
 
 def test_bounds_over_patterns_hold_for_every_word_of_a_trained_network() -> None:
     case = of_spec(FORMULAS / "flipflop.spec")
-    compared(case.network, case.oracle, (2, 5), 0)
+    compared(case.network, case.oracle, (2, 4), 0)
 
 
 def compared(network: Network, oracle: Any, ns: tuple[int, ...], seed: int) -> None:
@@ -110,3 +114,60 @@ def compared(network: Network, oracle: Any, ns: tuple[int, ...], seed: int) -> N
             for search in searches(network, oracle, n):
                 count += checked(network, search, n, rng)
     assert count
+
+
+def prefixes_contain(network: Network, search: ClassSearch, n: int, rng: np.random.Generator) -> int:
+    """Compare the ranges of keys and values over patterns of their prefixes with every word, and return how many are
+    narrower than those of all prefixes."""
+    states = set(search.entries.classes.state[search.rows].tolist())
+    every = [one for one, state in words_of(search.entries.demands, n) if one[-1] == search.patterns.symbol]
+    every = [one for one in every if one in {w for w, state in words_of(search.entries.demands, n) if state in states}]
+    before = [network.ids[str(token)] for token in network.readout.before]
+    tokens = np.array([[*before, *(network.ids[str(network.symbols[one])] for one in word)] for word in every])
+    layer = network.layers[1]
+    y = normed(layer.norm_1, streams(network, tokens)[0])
+    (head,) = layer.heads
+    key, value = y @ plain(head.w_k) + plain(head.b_k), y @ plain(head.w_v) + plain(head.b_v)
+    free = np.array([word[:-1] for word in every], dtype=np.int64).reshape(len(every), n - 1)
+    patterns = np.where(rng.random((8, n - 1)) < 0.5, search.patterns.root, free[rng.integers(0, len(free), 8)])
+    known, possible = search.prefixes(patterns, search._allowed(patterns))
+    axes, shape, narrower = search.axes, possible.shape, 0
+    for part, along, hull in (
+        (known.keys, key @ axes.keys.T, search.prefixes.hulls.keys),
+        (known.scores, key @ axes.queries.T, search.prefixes.hulls.scores),
+        (known.values, value @ axes.values.T, search.prefixes.hulls.values),
+    ):
+        mid, rad = part.mid.reshape(*shape, -1), part.rad.reshape(*shape, -1)
+        assert (rad <= hull.rad * (1 + 1e-9) + 1e-12).all()
+        narrower += int((rad < hull.rad / 2).sum())
+        for number, pattern in enumerate(patterns):
+            inside = ((pattern == OPEN) | (pattern == free)).all(axis=1)
+            for k, (place, symbol) in enumerate(zip(search.places.tolist(), search.symbols.tolist(), strict=True)):
+                fixed = symbol == OPEN
+                some = inside if fixed else inside & (free[:, min(place, n - 2)] == symbol)
+                assert possible[number, k] or not some.any()
+                at = place - (n - 1) if fixed else len(before) + place
+                exact = along[some, at]
+                assert (np.abs(exact - mid[number, k]) <= rad[number, k] + 1e-9).all()
+    return narrower
+
+
+@pytest.mark.parametrize("seed", [10, 18])
+@pytest.mark.parametrize("most", [0, 50_000])
+def test_ranges_over_prefixes_hold_for_every_word(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefix_ranges, "MOST_KEPT", most)
+    network, oracle = random_case(seed)
+    rng, narrower = np.random.default_rng(seed), 0
+    with np.errstate(all="ignore"):
+        for n in (2, 5):
+            for search in searches(network, oracle, n):
+                narrower += prefixes_contain(network, search, n, rng)
+    assert narrower
+
+
+def test_ranges_over_prefixes_of_a_trained_network_hold_for_every_word() -> None:
+    case, narrower = of_spec(FORMULAS / "flipflop.spec"), 0
+    with np.errstate(all="ignore"):
+        for search in searches(case.network, case.oracle, 5):
+            narrower += prefixes_contain(case.network, search, 5, np.random.default_rng(3))
+    assert narrower

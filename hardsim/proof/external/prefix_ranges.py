@@ -1,0 +1,99 @@
+"""Ranges of keys and values over patterns of their own prefixes.
+
+The key at position j depends on the symbols to j alone. Over a pattern of words it is therefore in the range of the
+prefixes that have the pattern's first j symbols, which may be far narrower than the range of its class. Patterns of
+words that are searched one after the other share most prefixes, so ranges are kept (ours).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardsim.proof.external.class_ranges import Entries
+from hardsim.proof.external.narrowing import unknown
+from hardsim.proof.external.patterns import OPEN, ClassPatterns
+from hardsim.proof.external.second_layer import AxisRanges, HeadForms, KnownRanges
+from hardsim.run.enclosure import Booleans, Floats, Integers
+
+MOST_KEPT = 50_000
+"""Greatest number of prefixes whose ranges are kept."""
+
+
+class PrefixRanges:
+    """The ranges of the keys and values of the head of the second layer, by pattern of their prefix."""
+
+    def __init__(self, entries: Entries, hulls: HeadForms, places: Integers, symbols: Integers) -> None:
+        """`hulls` enclose T keys and values, of all prefixes, with ranges along axes. Key k is that of the symbol
+        `symbols[k]` at the position `places[k]` of a word; OPEN stands for a token before the word."""
+        assert hulls.known is not None
+        self.entries, self.hulls = entries, hulls.known
+        classes, found = entries.classes, list[ClassPatterns | None]()
+        for place, symbol in zip(places.tolist(), symbols.tolist(), strict=True):
+            some = np.flatnonzero((classes.free == place) & (classes.symbol == symbol))
+            found.append(None if symbol == OPEN else entries.patterns(some))
+        self.patterns = found
+        known = self.hulls
+        self.parts = [len(one.mid.T) for one in (known.keys, known.scores, known.values)]
+        """The numbers of axes of keys, of typical queries, and of axes of values."""
+        self.every: Floats = np.stack([_ends(known.at(np.array([k])))[:, 0] for k in range(len(places))], axis=1)
+        """The ends of the ranges of all prefixes, (2, T, axes)."""
+        self.kept: dict[tuple[int, bytes], Floats | None] = {}
+
+    def __call__(self, patterns: Integers, allowed: Booleans) -> tuple[KnownRanges, Booleans]:
+        """Return the ranges of keys and values (N T, axes), of N patterns and T keys in this order, and which keys some
+        word of a pattern may have among those that are `allowed`, (N, T)."""
+        if len(self.kept) > MOST_KEPT:
+            self.kept.clear()
+        count, keys = allowed.shape
+        ends = np.repeat(self.every[:, None], count, axis=1)
+        possible = allowed.copy()
+        for k, one in enumerate(self.patterns):
+            if one is not None:
+                some = np.flatnonzero(allowed[:, k])
+                prefixes = patterns[some, : one.free]
+                self._add(k, one, prefixes)
+                for n, prefix in zip(some.tolist(), prefixes, strict=True):
+                    found = self.kept[k, prefix.tobytes()]
+                    if found is None:
+                        possible[n, k] = False
+                    else:
+                        ends[:, n, k] = found
+        return self._ranges(ends.reshape(2, count * keys, -1)), possible
+
+    def _add(self, k: int, one: ClassPatterns, prefixes: Integers) -> None:
+        """Compute the ranges of prefixes that are not known: None where no word has them."""
+        new = {prefix.tobytes(): prefix for prefix in prefixes}
+        new = {name: prefix for name, prefix in new.items() if (k, name) not in self.kept}
+        if not new:
+            return
+        every = np.array(list(new.values()), dtype=np.int64).reshape(len(new), one.free)
+        possible = one.possible(every)
+        self.kept.update(((k, name), None) for name in new)
+        if not possible.any():
+            return
+        (head,) = self.entries.forms(one.cells(every[possible]))[1]
+        low, high = _ends(KnownRanges.of(self.hulls.axes, head, unknown))
+        low, high = np.fmax(low, self.every[0, k]), np.fmin(high, self.every[1, k])
+        high = np.maximum(high, low)
+        for at, number in enumerate(np.flatnonzero(possible).tolist()):
+            self.kept[k, every[number].tobytes()] = np.stack([low[at], high[at]])
+
+    def _ranges(self, ends: Floats) -> KnownRanges:
+        """Return ranges with these ends, (2, N, axes)."""
+        middle = ends[0] / 2 + ends[1] / 2
+        radius = np.maximum(ends[1] - middle, middle - ends[0]) * (1 + 2.0**-50)
+        at = np.cumsum(self.parts)[:-1]
+        keys, scores, values = (
+            AxisRanges(mid, rad)
+            for mid, rad in zip(np.split(middle, at, axis=1), np.split(radius, at, axis=1), strict=True)
+        )
+        nothing = AxisRanges(np.zeros_like(keys.mid), np.full_like(keys.mid, np.inf))
+        return KnownRanges(self.hulls.axes, nothing, keys, scores, values)
+
+
+def _ends(known: KnownRanges) -> Floats:
+    """Return the ends of the ranges of keys and values along all axes, (2, N, axes)."""
+    parts = known.keys, known.scores, known.values
+    low = np.concatenate([np.nextafter(one.mid - one.rad, -np.inf) for one in parts], axis=1)
+    high = np.concatenate([np.nextafter(one.mid + one.rad, np.inf) for one in parts], axis=1)
+    return np.stack([np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)])
