@@ -68,7 +68,7 @@ NARROW = 1.0
 CLOSE = 0.2
 """By how much, in nats, a query may move scores if the weights of keys count in the choice of the next position, where
 outputs are divided in boxes."""
-OWN, OWN_BOXES = 0.2, 1.0
+BY_PREFIX, BY_PREFIX_BOXES = 0.2, 1.0
 """By how much, in nats, a query may move scores if keys are enclosed over the patterns of their own prefixes: where
 weights mostly suffice, and where outputs are divided in boxes."""
 FINE, FINE_BOXES = 0.05, 1.0
@@ -370,15 +370,18 @@ class ClassSearch:
         if not self.by_boxes:
             moved = moved + OF_WEIGHT * self._weight(weighed)
         position[some] = _position(patterns[some], moved)
-        own = some[~(found[some] > 0) & (width[some] < (OWN_BOXES if self.by_boxes else OWN))]
+        own = some[~(found[some] > 0) & (width[some] < (BY_PREFIX_BOXES if self.by_boxes else BY_PREFIX))]
         if len(own):
             weighed = self._weighed(patterns[own], queries.at(own), self.prefixes)
-            found[own], moved = self._own_margins(weighed, stream.at(own), width[own], pull[own])
+            found[own], moved = self._prefix_margins(weighed, stream.at(own), width[own], pull[own])
             position[own] = _position(patterns[own], moved)
         return found, position
 
-    def _own_margins(self, weighed: _Weighed, stream: AffineForm, width: Floats, pull: Floats) -> tuple[Floats, Floats]:
-        """Return lower bounds of margins, and by how much it may help to reveal each position (N, positions)."""
+    def _prefix_margins(
+        self, weighed: _Weighed, stream: AffineForm, width: Floats, pull: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return lower bounds of margins where keys are enclosed over their prefixes, and by how much it may help to
+        reveal each position (N, positions)."""
         found, weight = self._weighed_margins(weighed, stream), OF_WEIGHT * self._weight(weighed)
         again = np.flatnonzero(~(found > 0) & (width < (FINE_BOXES if self.by_boxes else FINE)))
         if len(again):

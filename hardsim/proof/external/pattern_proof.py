@@ -23,7 +23,7 @@ import numpy as np
 from hardsim.lazy_dataclass import dataclass
 from hardsim.network.dense import Network
 from hardsim.proof.external.class_ranges import Entries, ranges_of_classes
-from hardsim.proof.external.class_search import OWN, ClassSearch
+from hardsim.proof.external.class_search import BY_PREFIX, ClassSearch
 from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords
 from hardsim.proof.external.demands import PrefixDemands
 from hardsim.proof.external.first_layer import FirstLayer, moves_of, shortened
@@ -41,6 +41,8 @@ TYPICAL = 40
 PROBES, ENOUGH = 12, 0.75
 """The number of sampled patterns that choose the way, and the share of them for which independent histories suffice."""
 ONE, INDEPENDENT = "one history", "independent histories"
+WIDE = "bounds over patterns of words are too wide"
+"""The reason why a class stays open whose patterns were tried."""
 STARTS = 200
 """About the number of patterns into which the words of one length and last symbol are divided to be shared."""
 
@@ -116,8 +118,8 @@ class PatternWork:
         width = tables.ranges.values.c.shape[1]
         self.scaled = ScaledRows(LayerRest(second, [Basis(np.eye(width), 0.0)], demands.kinds), self._reach())
         self.known: dict[tuple[int, int], ClassSearch | CoarseWords] = {}
-        self.refused: tuple[int, int] | None = None
-        """The length and last symbol of words that would need too many patterns."""
+        self.refused: tuple[int, int, str] | None = None
+        """The length and last symbol of words that would need too many patterns, and that reason."""
 
     def _reach(self) -> Floats:
         """Return bounds of the sizes of the coordinates of values."""
@@ -136,7 +138,7 @@ class PatternWork:
         if found is None:
             parts = self.entries, self.rows(length, symbol), self.tables.ranges, self.tables.fixed, self.scaled
             search = ClassSearch(*parts)
-            some = search.sampled(PROBES, OWN)
+            some = search.sampled(PROBES, BY_PREFIX)
             closed = int((search.bounds(some)[0] > 0).sum())
             found = search if closed >= ENOUGH * len(some) else CoarseWords(*parts)
             self.known = {(length, symbol): found}
@@ -149,8 +151,8 @@ class PatternWork:
                 if len(self.rows(length, symbol)):
                     try:
                         words = self.words(length, symbol)
-                    except NotProved:
-                        self.refused = length, symbol
+                    except NotProved as error:
+                        self.refused = length, symbol, error.reason
                         return
                     way, size = (INDEPENDENT, 32) if isinstance(words, ClassSearch) else (ONE, 2)
                     starts = words.starts(STARTS)
@@ -172,6 +174,8 @@ class PatternProof:
     margins: dict[int, float] = field(default_factory=dict)
     parts: list[PatternsPart] = field(default_factory=list)
     open: tuple[int, int] | None = None
+    reason: str | None = None
+    """The reason why that class stays open."""
 
 
 def prove_patterns(
@@ -200,7 +204,7 @@ def prove_patterns(
             task, low = tasks[number], float(result.low.min())
             reach(task.length - 1)
             if not low > 0:
-                found.open = task.length, task.symbol
+                found.open, found.reason = (task.length, task.symbol), WIDE
                 return
             found.margins[task.length] = min(found.margins.get(task.length, np.inf), low)
             part = part or PatternsPart(task.length, symbols[task.symbol], task.way, 0, 0)
@@ -208,5 +212,9 @@ def prove_patterns(
             if task.last:
                 found.parts.append(part)
                 part = None
-    found.open = work.refused
-    reach(longest if work.refused is None else work.refused[0] - 1)
+    if work.refused is None:
+        reach(longest)
+        return
+    length, symbol, found.reason = work.refused
+    found.open = length, symbol
+    reach(length - 1)

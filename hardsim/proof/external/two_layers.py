@@ -725,6 +725,8 @@ class LayerProver:
         """True if steps are enclosed with the ranges of functions; if words are divided by checkpoints."""
         self.parts: list[WordsPart] = []
         self.pattern_parts: list[PatternsPart] = []
+        self.why = WIDE_BOUNDS
+        """The reason why a class stays open."""
         self.margins: dict[int, LengthMargins] = {}
         self.open: dict[int, list[OpenClass]] = {}
         self.work = 0.0
@@ -763,8 +765,11 @@ class LayerProver:
             self.pattern_parts = [part for part in found.parts if part.length <= found.end]
             self.margins |= {n: LengthMargins(low=low) for n, low in found.margins.items() if n <= found.end}
             self.end = self.sure = max(self.end, found.end)
-        if found.open is not None and found.open[0] not in self.open:
-            self._opened(found.open[0], [self.network.symbols[found.open[1]]], [-np.inf])
+        if found.open is not None and found.reason is not None:
+            length, symbol = found.open[0], str(self.network.symbols[found.open[1]])
+            self.why = f"after {symbol}, {found.reason}"
+            if length not in self.open:
+                self._opened(length, [symbol], [-np.inf])
 
     def _hopeless(self) -> bool:
         """Return whether the bound of an open class is so far from 0 that neither more cells nor checkpoints, which are
@@ -805,7 +810,7 @@ class LayerProver:
         covered = sum(self.demands.words()[: proved + 1])
         reason = "the proof was interrupted" if interrupted else None
         if opened:
-            reason = f"{too_many(proved + 1, self.demands.live()[proved + 1])}, and {WIDE_BOUNDS}"
+            reason = f"{too_many(proved + 1, self.demands.live()[proved + 1])}, and {self.why}"
         return ExternalProof(
             longest, proved, covered, None, opened, known, len(tables.classes), boxes, reason, interrupted,
             splits,

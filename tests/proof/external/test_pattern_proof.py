@@ -297,9 +297,9 @@ def test_margins_are_below_the_truth_whatever_the_last_norm_is(
     seed: int, norm: str, final: str | None, bounded: bool
 ) -> None:
     """Without a norm that subtracts the mean, a row depends on the mean that the norm before the MLP subtracted."""
-    shape = {"heads": 1, "d": 4, "mlp": 5, "biases": seed % 2 == 0, "size": 0.7}
+    shape: dict[str, Any] = {"heads": 1, "d": 4, "mlp": 5, "biases": seed % 2 == 0, "size": 0.7}
     network = network_of(seed, 1, norm=norm, **shape)
-    network = replace(network, final=final and network_of(seed, 1, norm=final, **shape).final)
+    network = replace(network, final=None if final is None else network_of(seed, 1, norm=final, **shape).final)
     oracle = oracle_of(network, "output t0: t0 | t1")
     least = truth_of(network, demands_of(oracle, network, 4), 4).low
     level = Fraction(sorted(least.values())[1] + 0.01)  # so that the second worst length is wrong
@@ -337,7 +337,13 @@ def test_words_that_would_need_too_many_patterns_stay_open(monkeypatch: pytest.M
     monkeypatch.setattr(coarse_words, "MOST_COARSE", 8)
     network, oracle = flipflop()
     found = pattern_proof(network, oracle, 7, 7)
-    assert (found.end, found.open) == (6, (7, network.symbols.index("r")))
+    reason = "over 8 patterns of words would be needed"
+    assert (found.end, found.open, found.reason) == (6, (7, network.symbols.index("r")), reason)
+    monkeypatch.setattr(two_layers, "words_reach", lambda *_: -1)
+    proof = prove_layers(network, oracle, 7, LayerLimits(few=20, levels=()))
+    assert proof.proved == 6
+    assert proof.reason is not None
+    assert proof.reason.endswith(f"too many to run, and after r, {reason}")
 
 
 def test_an_interrupted_proof_keeps_the_lengths_that_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
