@@ -67,8 +67,8 @@ PROOF = "engine dps", "a proof is in rigorous arithmetic of its own"
 """Options that do not apply to proofs, and the reason."""
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
 """Options that do not apply to one proof, and the reason."""
-ALONE = "workers", "a proof is one process unless it divides the words of several layers, with --max-n"
-"""The option that does not apply to the proof of one network, except for those that are shared among processes."""
+ALONE = "workers", "a proof is one process, unless the network has several layers and --max-n is given"
+"""The option without effect on the proof of one network that has one layer or no --max-n, and the reason."""
 LONGEST_SUGGESTED = 24
 """Largest number of words tried that failing worst cases suggest."""
 LONGEST_TRIED = 1024

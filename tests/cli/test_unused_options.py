@@ -42,7 +42,7 @@ CASES: list[tuple[str, str, Sequence[str], Sequence[str], str]] = [
     ("prove", "program", ("--max-n", "2"), ("--heads-only",), "no formula is compared"),
     ("prove", "network", ("--max-n", "3"), ("--min-n", "2"), NO_PROOF),
     ("prove", "network", ("--max-n", "2"), ("--search", "5"), NO_PROOF),
-    ("prove", "network", ("--max-n", "2"), ("--workers", "2"), "a proof is one process unless it divides the words"),
+    ("prove", "network", ("--max-n", "2"), ("--workers", "2"), "unless the network has several layers"),
     ("words", "formula", ("--max-n", "2"), ("--beta", "5"), SEMANTICS),
     ("words", "formula", ("--max-n", "2"), ("--regime", "none"), SEMANTICS),
     ("words", "formula", ("--max-n", "2"), ("--engine", "ball"), SEMANTICS),

@@ -1,4 +1,4 @@
-"""The queries, keys and values of two-layer networks over patterns of words.
+"""Ranges of the second layer's keys and values over all prefixes of one length and last symbol.
 
 `ranges_of_classes` bounds what the second layer's heads may see at each position: for each length and last symbol the
 ranges of keys along some axes and typical queries, and of values along some axes, over all prefixes that end so. They
@@ -27,8 +27,8 @@ from hardsim.run.enclosure import Floats, Integers
 SAMPLES = 600
 """Greatest number of sampled prefixes of one length and last symbol."""
 SCORE, SHARE = 0.4, 0.1
-"""The excess of ranges over those of samples that is allowed: nats for scores, and for keys and values a share of the
-spread of all samples along an axis, or half of that of the longest axis."""
+"""The excess over sampled ranges that is allowed: SCORE nats for scores; for keys and values SHARE times the spread of
+samples along the axis, but at least half of the greatest allowance of any axis."""
 MOST_PATTERNS = 12_000
 """Greatest number of patterns of one length and last symbol, but for the last division."""
 TOGETHER = 1_000

@@ -61,18 +61,18 @@ NUMBERS = 2**19
 TOGETHER = 64
 """The number of patterns or boxes in a batch."""
 SAMPLES, MOSTLY = 40, 0.9
-"""The number of sampled patterns by which it is chosen if outputs are divided in boxes early, and the share of them for
-which weights suffice if they are not."""
+"""The number of sampled patterns, and the share of them that weights alone must prove for `by_boxes` to be False."""
 NARROW = 1.0
-"""By how much, in nats, the query of a pattern may move scores if its margin is bounded."""
+"""A margin is bounded only if the query moves scores by less than this, in nats, or the pattern is a single word."""
 CLOSE = 0.2
-"""By how much, in nats, a query may move scores if the weights of keys count in the choice of the next position, where
-outputs are divided in boxes."""
+"""Where `by_boxes` is True, the weights of keys count in the choice of the next position only if the query moves scores
+by less than this, in nats."""
 BY_PREFIX, BY_PREFIX_BOXES = 0.2, 1.0
-"""By how much, in nats, a query may move scores if keys are enclosed over the patterns of their own prefixes: where
-weights mostly suffice, and where outputs are divided in boxes."""
+"""Keys are enclosed over the patterns of their own prefixes only if the query moves scores by less than this, in nats:
+the second number if `by_boxes` is True."""
 FINE, FINE_BOXES = 0.05, 1.0
-"""By how much, in nats, a query may move scores if outputs are divided in boxes, in the same two cases."""
+"""Outputs are divided in boxes only if the query moves scores by less than this, in nats: the second number if
+`by_boxes` is True."""
 ROUNDS = 16
 """Greatest number of times that a box is halved."""
 BESIDE = 0.3
@@ -80,7 +80,7 @@ BESIDE = 0.3
 MOST_BOXES, FEW_BOXES, NEAR = 16, 3, 0.3
 """Greatest numbers of open boxes of one pattern: where the query moves scores by less than NEAR nats, and elsewhere."""
 OF_WEIGHT = 2.0
-"""How much it counts that a position has this share of the weights, in nats that its symbols move the query by."""
+"""A position with the share p of the weights counts as OF_WEIGHT p nats more where the next position is chosen."""
 MOST_PATTERNS = 100_000
 """Greatest number of patterns into which those of one start are divided."""
 EXCLUDED = -1e100
@@ -227,7 +227,7 @@ class _Boxes:
 
 
 class ClassSearch:
-    """Patterns of the words of some classes with the same length and last symbol, where each key that the head of the
+    """Prover for the words of some classes with the same length and last symbol, where each key that the head of the
     second layer sees has a history of its own."""
 
     def __init__(
@@ -262,9 +262,7 @@ class ClassSearch:
         stream, head = self._queries(self.patterns.cells(some))
         closed = self._weighed_margins(self._weighed(some, head), stream) > 0
         self.by_boxes = int(closed.sum()) < MOSTLY * len(some)
-        """True if outputs are divided in boxes as soon as keys are enclosed over the patterns of their prefixes."""
-        self.boxes = 0
-        """The number of boxes that were bounded."""
+        """True if weights alone prove too few sampled patterns: then boxes are tried for wider queries."""
 
     def _lay(self, hulls: HeadForms, fixed: HeadForms) -> None:
         """Make the table of keys: one for each symbol of each position, and the fixed tokens."""
@@ -281,7 +279,7 @@ class ClassSearch:
         count = len(fixed.places)
         self.places: Integers = np.append(places, free + np.arange(count))
         self.symbols: Integers = np.append(symbols, np.full(count, OPEN))
-        """The position and the symbol of each key; OPEN for fixed tokens."""
+        """The position and symbol of each key. Fixed tokens have numbers from `free` on as positions, and OPEN."""
         self.first: Integers = np.flatnonzero(np.append(True, self.places[1:] != self.places[:-1]))
 
     def _along(self, values: AxisRanges) -> tuple[Floats, Floats]:
@@ -292,7 +290,7 @@ class ClassSearch:
         return values.mid, (values.rad + lost) * (1 + 4 * ROUND)
 
     def starts(self, count: int) -> Integers:
-        """Return patterns that divide all words, about so many."""
+        """Return patterns that together contain all words: at least so many, unless all positions are given."""
         found = self.patterns.root
         while len(found) < count and (found == OPEN).any():
             cells = self.patterns.cells(found)
@@ -354,8 +352,8 @@ class ClassSearch:
         return np.asarray(self.whole.bounds(words).margins.min(axis=1))
 
     def bounds(self, patterns: Integers) -> tuple[Floats, Integers]:
-        """Return lower bounds of margins over patterns, -inf where the query is too wide to be bounded; and the
-        position of each to reveal next, OPEN if there is none."""
+        """Return lower bounds of margins over patterns, where they are above 0 (others prove nothing; -inf where the
+        query is too wide to be bounded); and the position of each to reveal next, OPEN if all are given."""
         cells = self.patterns.cells(patterns)
         stream, queries = self._queries(cells)
         width, pull, position = self._moved(patterns, cells, stream, queries)
@@ -402,8 +400,8 @@ class ClassSearch:
     def _moved(
         self, patterns: Integers, cells: BoxCells, stream: AffineForm, head: HeadForms
     ) -> tuple[Floats, Floats, Integers]:
-        """Return what is unknown of the scores of each query (N,), how much the symbols of each position move scores
-        and the stream (N, positions), and the open position that moves them most."""
+        """Return an estimate by how many nats each query moves scores (N,), and how much the symbol at each position
+        moves scores and the stream (N, positions); and the open position that moves them most."""
         count = cells.radii.shape[1]
         size = np.sqrt(np.square(stream.c).mean(axis=1, keepdims=True))
         scores = np.abs(head.queries.slopes[:, :count]) @ self.spread
@@ -510,7 +508,6 @@ class ClassSearch:
         coordinates in each box, and the slopes of the least rows along the axes."""
         axes = np.concatenate([self.axes.values, -self.axes.values])
         bounds, least, most, moved = np.empty(len(of)), np.empty_like(low), np.empty_like(high), np.empty_like(low)
-        self.boxes += len(of)
         for start in range(0, len(of), TOGETHER):
             some = slice(start, start + TOGETHER)
             boxes = _Boxes(seen.at(of[some]), self.axes.values, low[some], high[some], self.reach)

@@ -1,4 +1,4 @@
-"""Bounds of the margins at the end of words that share one history, over coarse words.
+"""Bounds of the margins at the end of words, where the query and all keys are those of the same word: one history.
 
 In the bounds of `second_layer` the histories of different positions are chosen independently. That is too weak where
 keys depend on symbols that all positions share. Here the words of a class are divided into coarse words: patterns that
@@ -13,8 +13,8 @@ The head reads a with `(c.a - L) D = ` the sum of the w_j (c.v_j - L), for the s
     c.a <= L + V(L) / D,    D the least sum of the weights if V(L) > 0, and the greatest one otherwise.
 
 Keys that get hardly any weight have one enclosure for all histories, and are not told apart. Rows of outputs are
-bounded by `scaled_rows`. A coarse word that stays open is divided by revealing the position on which its scores depend
-most (ours).
+bounded by `scaled_rows`. A coarse word that stays unproved is divided: the open position on which its scores depend
+most is revealed (ours).
 
 Rounding: sums of at most DEEPEST terms, each off by at most ROUND times the sum of the sizes of its terms.
 """
@@ -59,8 +59,8 @@ CLOSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """Scores by column (N, T), as functions of the signs y of the open positions: `middle` + y `slopes` (N, T,
-    positions) +- `off`."""
+    """Scores by column (N, T), as functions of the coordinates z in [-1, 1] of the layout: `middle` + z `slopes` (N, T,
+    coordinates) +- `off`."""
 
     middle: Floats
     slopes: Floats
@@ -134,8 +134,9 @@ class SeenColumns:
 
 @dataclass(frozen=True, slots=True)
 class CoarseBounds:
-    """Lower bounds of the margins by pattern and class, (N, classes), infinite where there is no word; and how much the
-    scores depend on each open position, (N, positions), in nats (-1 where it is given)."""
+    """Lower bounds of the margins by pattern and class, (N, classes), where they are above 0 (others prove nothing),
+    infinite where there is no word; and how much the scores depend on each open position, (N, positions), in nats (-1
+    where it is given)."""
 
     margins: Floats
     pull: Floats
@@ -143,8 +144,8 @@ class CoarseBounds:
 
 @dataclass(frozen=True, slots=True)
 class CoarseResult:
-    """Lower bounds of the margins of classes, (classes,), those of open ones at or below 0; the number of coarse words,
-    and of patterns into which some of them were divided."""
+    """Lower bounds of the margins by class: if any is at or below 0, the search stopped, and proved nothing about these
+    words. Also the number of patterns at first, and of those into which unproved ones were divided."""
 
     low: Floats
     coarse: int
@@ -152,8 +153,7 @@ class CoarseResult:
 
 
 class CoarseWords:
-    """Patterns of the words of some classes with the same length and last symbol, with one history, and the head of the
-    second layer."""
+    """Prover for the words of some classes with the same length and last symbol, with one history."""
 
     def __init__(
         self,
@@ -272,8 +272,8 @@ class CoarseWords:
         }
 
     def _chosen(self) -> list[tuple[int, int]]:
-        """Return the keys that have columns: those whose greatest score, over all histories and the queries of sampled
-        words, is above the least of the greatest scores of these words, less NEGLIGIBLE."""
+        """Return the keys that have columns: for some sampled word, the bound of their score over all histories is
+        above the greatest score in that word less NEGLIGIBLE."""
         words = sampled_patterns(self.patterns, np.random.default_rng(0), SAMPLES)
         query, keys = self.known(self.last(words).heads[0]), sorted(self.groups)
         every = self._plain(words, keys).max(axis=1, initial=-np.inf)
@@ -437,7 +437,7 @@ class CoarseWords:
         return _Scores(middle, slopes, off), np.stack(middles, axis=1), np.stack(radii, axis=1)
 
     def _score(self, q: AffineForm, q_apart: Floats, k: AffineForm, k_apart: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the score of one key by pattern: middle (N,), slopes (N, positions) and off (N,)."""
+        """Return the score of one key by pattern: middle (N,), slopes (N, coordinates) and off (N,)."""
         kc = k.c - self.centre
         one = np.einsum("npd,nd->np", q.slopes, kc)
         other = np.zeros_like(one)

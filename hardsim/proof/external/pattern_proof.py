@@ -3,8 +3,9 @@
 Where boxes of classes are too wide (`two_layers`), the prefixes of a length and last symbol are divided into patterns,
 which give the symbols at some positions. There are two ways, and a few sampled patterns decide which one is used:
 
-- **Independent histories** (`class_search`): keys and values are in the ranges of all prefixes of their class. This is
-  enough where the answer hardly depends on which of several keys is read, and needs few patterns.
+- **Independent histories** (`class_search`): each key and value is in the range of all prefixes that end with its
+  symbol, or of those that agree with the pattern. This is enough where the answer hardly depends on which of several
+  keys is read, and needs few patterns.
 - **One history** (`coarse_words`): queries, keys and values are enclosed over the same pattern.
 
 A few patterns are one task, so that processes can share them. The lengths are taken in order, up to the first
@@ -39,10 +40,10 @@ from hardsim.run.enclosure import GROW, Floats, Integers
 TYPICAL = 40
 """The number of typical queries along which keys are bounded."""
 PROBES, ENOUGH = 12, 0.75
-"""The number of sampled patterns that choose the way, and the share of them for which independent histories suffice."""
+"""The number of sampled patterns, and the share of them that independent histories must prove to be used."""
 ONE, INDEPENDENT = "one history", "independent histories"
-WIDE = "bounds over patterns of words are too wide"
-"""The reason why a class stays open whose patterns were tried."""
+WIDE = "the bounds over patterns of words are too wide, or too many patterns would be needed"
+"""The reason that is reported for a length and last symbol whose patterns could not all be proved."""
 STARTS = 200
 """About the number of patterns into which the words of one length and last symbol are divided to be shared."""
 
@@ -119,7 +120,7 @@ class PatternWork:
         self.scaled = ScaledRows(LayerRest(second, [Basis(np.eye(width), 0.0)], demands.kinds), self._reach())
         self.known: dict[tuple[int, int], ClassSearch | CoarseWords] = {}
         self.refused: tuple[int, int, str] | None = None
-        """The length and last symbol of words that would need too many patterns, and that reason."""
+        """The length and last symbol at which `tasks` stopped, and why the prover refused them (None: it did not)."""
 
     def _reach(self) -> Floats:
         """Return bounds of the sizes of the coordinates of values."""
@@ -132,8 +133,8 @@ class PatternWork:
         return np.flatnonzero((classes.length == length) & (classes.symbol == symbol) & (classes.kind >= 0))
 
     def words(self, length: int, symbol: int) -> ClassSearch | CoarseWords:
-        """Return the words of a length and last symbol, in the way that suits them: with independent histories if these
-        suffice for most sampled patterns with narrow queries."""
+        """Return the prover for the words of a length and last symbol: independent histories if they prove the share
+        ENOUGH of sampled patterns, else one history. Raises NotProved if it cannot be set up."""
         found = self.known.get((length, symbol))
         if found is None:
             parts = self.entries, self.rows(length, symbol), self.tables.ranges, self.tables.fixed, self.scaled
@@ -145,7 +146,8 @@ class PatternWork:
         return found
 
     def tasks(self, first: int) -> Iterator[PatternTask]:
-        """Yield the tasks of all lengths from one on; set `refused` where there are none for some words."""
+        """Yield the tasks of the lengths `first` and more, in order. Where the prover refuses words, set `refused` and
+        stop."""
         for length in range(first, self.tables.demands.longest + 1):
             for symbol in np.unique(self.classes.symbol[self.classes.length == length]).tolist():
                 if len(self.rows(length, symbol)):
@@ -193,7 +195,7 @@ def prove_patterns(
             yield task
 
     def reach(length: int) -> None:
-        """Note that all lengths to one are proved."""
+        """Record that all lengths up to `length` are proved."""
         for n in range(found.end + 1, length + 1):
             found.end = n
             report(n, longest)

@@ -14,7 +14,7 @@ The head reads a, the mean of the values, and (c.a - L) times the sum of the wei
     c.a <= L + U(L) / D,    D the least sum of weights if U(L) > 0, and the greatest one otherwise.
 
 This holds for every L. U is convex and falls, and Newton's method leads to its root, the least such bound. Dividing a
-box of a class in halves makes many cells in which there is no prefix; patterns have a prefix each, so their boxes
+box of a class in halves makes many cells in which there is no prefix; every pattern has some prefix, so boxes
 shrink as positions are revealed, and affine enclosures over them are close much earlier (ours).
 
 Rounding: a sum here has at most DEEPEST terms, so its error is at most ROUND times the sum of the sizes of its terms.
@@ -36,7 +36,7 @@ from hardsim.run.dense_float import lengths
 from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers
 
 OPEN = -1
-"""A position that a pattern leaves open."""
+"""The entry of a pattern at a position that it leaves open; also stands for no position and for no symbol."""
 NEWTON = 3
 """The number of times that U is computed for one bound."""
 
@@ -127,7 +127,8 @@ class ClassPatterns:
         return np.asarray((here[:, self.ends] > 0).any(axis=1))
 
     def revealed(self, patterns: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return the patterns that have words when a position of each is revealed, and the patterns they are of."""
+        """Divide each pattern at one position, which is open: return the resulting patterns that have words, and the
+        index of the pattern that each comes from."""
         of, symbols = np.nonzero(self.allowed[positions])
         found = patterns[of]
         found[np.arange(len(of)), positions[of]] = symbols

@@ -1,8 +1,8 @@
 """Ranges of keys and values over patterns of their own prefixes.
 
 The key at position j depends on the symbols to j alone. Over a pattern of words it is therefore in the range of the
-prefixes that have the pattern's first j symbols, which may be far narrower than the range of its class. Patterns of
-words that are searched one after the other share most prefixes, so ranges are kept (ours).
+prefixes that agree with the pattern there, which may be far narrower than the range of all prefixes that end with the
+same symbol. Patterns that are searched one after the other share most prefixes, so ranges are kept (ours).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PrefixRanges:
 
     def __init__(self, entries: Entries, hulls: HeadForms, places: Integers, symbols: Integers) -> None:
         """`hulls` enclose T keys and values, of all prefixes, with ranges along axes. Key k is that of the symbol
-        `symbols[k]` at the position `places[k]` of a word; OPEN stands for a token before the word."""
+        `symbols[k]` at the position `places[k]` of a word, or of a token before the word where the symbol is OPEN."""
         assert hulls.known is not None
         self.entries, self.hulls = entries, hulls.known
         classes, found = entries.classes, list[ClassPatterns | None]()
@@ -32,6 +32,7 @@ class PrefixRanges:
             some = np.flatnonzero((classes.free == place) & (classes.symbol == symbol))
             found.append(None if symbol == OPEN else entries.patterns(some))
         self.patterns = found
+        """The patterns of the prefixes that end with each key; None for a token before the word."""
         known = self.hulls
         self.parts = [len(one.mid.T) for one in (known.keys, known.scores, known.values)]
         """The numbers of axes of keys, of typical queries, and of axes of values."""
@@ -40,8 +41,8 @@ class PrefixRanges:
         self.kept: dict[tuple[int, bytes], Floats | None] = {}
 
     def __call__(self, patterns: Integers, allowed: Booleans) -> tuple[KnownRanges, Booleans]:
-        """Return the ranges of keys and values (N T, axes), of N patterns and T keys in this order, and which keys some
-        word of a pattern may have among those that are `allowed`, (N, T)."""
+        """Return the ranges of keys and values, in row n T + k those of pattern n and key k (its queries say nothing),
+        and which of the `allowed` keys some word of each pattern may have, (N, T)."""
         if len(self.kept) > MOST_KEPT:
             self.kept.clear()
         count, keys = allowed.shape
@@ -79,7 +80,7 @@ class PrefixRanges:
             self.kept[k, every[number].tobytes()] = np.stack([low[at], high[at]])
 
     def _ranges(self, ends: Floats) -> KnownRanges:
-        """Return ranges with these ends, (2, N, axes)."""
+        """Return ranges with these ends, (2, rows, axes); the queries say nothing."""
         middle = ends[0] / 2 + ends[1] / 2
         radius = np.maximum(ends[1] - middle, middle - ends[0]) * (1 + 2.0**-50)
         at = np.cumsum(self.parts)[:-1]

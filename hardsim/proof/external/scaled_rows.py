@@ -76,13 +76,13 @@ class ScaledRows:
         """The error of `s into + shift`, by hidden unit."""
 
     def __call__(self, kind: int, stream: AffineForm, near: Floats, most: Support) -> Floats:
-        """Return lower bounds of the margins of a kind of requirement, (N,), over N cells: the residual stream before
-        attention, some outputs of the heads near their middle (N, v), and their support function. What has no bound has
-        the margin -inf."""
+        """Return a lower bound of the margin of a kind of requirement in each cell, (N,), where it is above 0. A number
+        at or below 0 proves nothing: it is a bound times a norm, or -inf. Cells have the residual stream before
+        attention, some outputs of the heads near their middle (N, v), and the support function of these outputs."""
         return self.sloped(kind, stream, near, most)[0]
 
     def sloped(self, kind: int, stream: AffineForm, near: Floats, most: Support) -> tuple[Floats, Floats]:
-        """Return the lower bounds of `__call__`, and about how the least row depends on the heads' outputs (N, v)."""
+        """Return what `__call__` returns, and about how the least row depends on the heads' outputs (N, v)."""
         with np.errstate(all="ignore"):
             region = _Region(self, stream, near, most)
             margins, slopes = _Bounds(self, region, self.rest.wants[kind]).margins()
