@@ -43,7 +43,7 @@ HUGE = 1e300
 """The size of gains that no column may have."""
 PASSES = 3
 """The number of times that V is computed for one bound."""
-NEGLIGIBLE = 12.0
+NEGLIGIBLE = 20.0
 """Keys whose scores are so far below the greatest one, in nats, have one enclosure for all histories."""
 SAMPLES = 60
 """Number of sampled words from which columns and positions are chosen."""
