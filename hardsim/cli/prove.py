@@ -159,7 +159,9 @@ class _Work:
                 current.remark(subject.name, None, text)
             weaker = _ending_text(subject, result) if current.request.all_n and not undecided else ""
             current.conclude(result.verdict is not Verdict.REFUTED, undecided, left, message, weaker)
-        if self.targets and not current.interrupted:
+        if self.targets and result.partial:
+            current.remark(subject.name, None, "the proof was interrupted: no certificate is written")
+        elif self.targets and not current.interrupted:
             self._certify(subject, result)
 
     def _share(self) -> Share:

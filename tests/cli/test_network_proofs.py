@@ -149,16 +149,18 @@ def test_nothing_is_proved_where_nothing_is_judged(hardsim: Cli, ties: Path, tmp
     ],
 )
 def test_an_interrupted_proof_keeps_the_lengths_proved(
-    hardsim: Cli, monkeypatch: pytest.MonkeyPatch, network: str, place: str
+    hardsim: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, network: str, place: str
 ) -> None:
     interrupt(monkeypatch, place, after=int(network == "networks/flipflop"))
-    found = hardsim("prove", network, "--json", "-")
+    certificate = tmp_path / "c.json"
+    found = hardsim("prove", network, "--json", "-", "--certificate", certificate)
     assert found.code == 130
     result = found.result
     proof = result["prefix_proof"]
     assert (result["verdict"], result["partial"], proof["partial"]) == ("UNDECIDED", True, True)
     assert proof["proved_to"] is None or [one["n"] for one in proof["margins"]][-1] == proof["proved_to"]
-    found.says("is partial: it covers the lengths proved so far")
+    found.says("is partial: it covers the lengths proved so far", "no certificate is written")
+    assert not certificate.exists()
 
 
 def repeated(network: Network, count: int) -> str:

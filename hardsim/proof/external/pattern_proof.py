@@ -138,10 +138,12 @@ class PatternWork:
         found = self.known.get((length, symbol))
         if found is None:
             parts = self.entries, self.rows(length, symbol), self.tables.ranges, self.tables.fixed, self.scaled
-            search = ClassSearch(*parts)
-            some = search.sampled(PROBES, BY_PREFIX)
-            closed = int((search.bounds(some)[0] > 0).sum())
-            found = search if closed >= ENOUGH * len(some) else CoarseWords(*parts)
+            # tasks may be made in another thread, which has its own handling of overflows
+            with np.errstate(all="ignore"):
+                search = ClassSearch(*parts)
+                some = search.sampled(PROBES, BY_PREFIX)
+                closed = int((search.bounds(some)[0] > 0).sum())
+                found = search if closed >= ENOUGH * len(some) else CoarseWords(*parts)
             self.known = {(length, symbol): found}
         return found
 
@@ -156,8 +158,9 @@ class PatternWork:
                     except NotProved as error:
                         self.refused = length, symbol, error.reason
                         return
-                    way, size = (INDEPENDENT, 32) if isinstance(words, ClassSearch) else (ONE, 2)
-                    starts = words.starts(STARTS)
+                    way, size = (INDEPENDENT, 4) if isinstance(words, ClassSearch) else (ONE, 2)
+                    with np.errstate(all="ignore"):
+                        starts = words.starts(STARTS)
                     for at in range(0, len(starts), size):
                         yield PatternTask(length, symbol, way, starts[at : at + size], at + size >= len(starts))
 
