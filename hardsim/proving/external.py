@@ -223,8 +223,8 @@ def prove_network(
     """Prove that an external network answers as its reference says after every judged prefix of at most `--max-n`
     symbols (not given: of as many as its table of positions has room for, or the default without such a table), or find
     a shortest prefix after which it does not; `share` shares long proofs among processes. Raises NotProved if no proof
-    is attempted; InputError if the network has
-    no reference, or no room for that many symbols; Contradiction if a word that is run contradicts the prover."""
+    is attempted; InputError if the network has no reference, or no room for that many symbols; Contradiction if a word
+    that is run contradicts the prover."""
     subject.require_reference()
     room = subject.longest
     max_n = request.max_n if bounded(request) or room is None else None
@@ -235,10 +235,10 @@ def prove_network(
         proof = prefix_proof(subject, max_n, report, share=share)
     except NotProved:
         with interruptible():
-            alone = words_proof(subject, max_n, report)
-        if alone is None:
+            by_words = words_proof(subject, max_n, report)
+        if by_words is None:
             raise
-        proof = alone
+        proof = by_words
     mismatch, verdict = None, Verdict.PROVED if proof.complete else Verdict.UNDECIDED
     if proof.wrong is not None:
         verdict, mismatch = Verdict.REFUTED, wrong_word(subject, proof).mismatch

@@ -144,19 +144,13 @@ class _Group:
 
     def _ends(self, forms: list[HeadForms]) -> tuple[Floats, Floats, list[Floats]]:
         """Return the ranges along all axes, (patterns, axes), and how much each coordinate moves them."""
-        lows, highs, slopes = [], [], []
+        ends, slopes = [], []
         for axes, one in zip(self.axes, forms, strict=True):
-            known = KnownRanges.of(axes, one, unknown)
-            for form, way, ranges in (
-                (one.keys, axes.keys, known.keys),
-                (one.keys, axes.queries, known.scores),
-                (one.values, axes.values, known.values),
-            ):
-                lows.append(np.nextafter(ranges.mid - ranges.rad, -np.inf))
-                highs.append(np.nextafter(ranges.mid + ranges.rad, np.inf))
+            ends.append(ends_of(KnownRanges.of(axes, one, unknown)))
+            for form, way in ((one.keys, axes.keys), (one.keys, axes.queries), (one.values, axes.values)):
                 slopes.append(np.abs(form.slopes @ way.T))
-        low, high = np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)
-        return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high), slopes
+        low, high = (np.concatenate(one, axis=1) for one in zip(*ends, strict=True))
+        return low, high, slopes
 
     def evaluated(self, patterns: Integers) -> _Open:
         """Return the ranges of patterns."""
@@ -221,18 +215,32 @@ def ranges_of_classes(
 
 def _enclosed(entries: Entries, axes: list[HeadAxes], low: Floats, high: Floats) -> list[HeadForms]:
     """Return ranges along axes as enclosures."""
+    places, found = entries.first.columns.start - 1 + entries.classes.length, []
+    ends = np.cumsum([0] + [len(one.keys) + len(one.queries) + len(one.values) for one in axes])
+    for one, (start, end) in zip(axes, pairwise(ends.tolist()), strict=True):
+        known = ranges_between(one, low[:, start:end], high[:, start:end])
+        keys, values = _boxed(known.keys, one.keys, one.lost), _boxed(known.values, one.values, one.lost)
+        found.append(HeadForms(keys, keys, values, places, known))
+    return found
+
+
+def ends_of(known: KnownRanges) -> tuple[Floats, Floats]:
+    """Return the ends of ranges: of keys along axes and typical queries, then of values, (N, axes)."""
+    parts = known.keys, known.scores, known.values
+    low = np.concatenate([np.nextafter(one.mid - one.rad, -np.inf) for one in parts], axis=1)
+    high = np.concatenate([np.nextafter(one.mid + one.rad, np.inf) for one in parts], axis=1)
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def ranges_between(axes: HeadAxes, low: Floats, high: Floats) -> KnownRanges:
+    """Return ranges with the ends that `ends_of` has; their queries say nothing."""
     middle = low / 2 + high / 2
     radius = np.maximum(high - middle, middle - low) * (1 + 2.0**-50)
-    places, start, found = entries.first.columns.start - 1 + entries.classes.length, 0, []
-    for one in axes:
-        ends = np.cumsum([start, len(one.keys), len(one.queries), len(one.values)])
-        start = int(ends[-1])
-        keys, scores, values = (AxisRanges(middle[:, a:b], radius[:, a:b]) for a, b in pairwise(ends.tolist()))
-        nothing = AxisRanges(np.zeros_like(keys.mid), np.full_like(keys.mid, np.inf))
-        forms = [_boxed(part, way, one.lost) for part, way in ((keys, one.keys), (values, one.values))]
-        known = KnownRanges(one, nothing, keys, scores, values)
-        found.append(HeadForms(forms[0], forms[0], forms[1], places, known))
-    return found
+    at = np.cumsum([len(axes.keys), len(axes.queries)])
+    pairs = zip(np.split(middle, at, axis=1), np.split(radius, at, axis=1), strict=True)
+    keys, scores, values = (AxisRanges(mid, rad) for mid, rad in pairs)
+    nothing = AxisRanges(np.zeros_like(keys.mid), np.full_like(keys.mid, np.inf))
+    return KnownRanges(axes, nothing, keys, scores, values)
 
 
 def _boxed(ranges: AxisRanges, axes: Floats, lost: float) -> AffineForm:

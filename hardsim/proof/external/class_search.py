@@ -32,7 +32,7 @@ import numpy as np
 from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.affine import ROUND, AffineForm
 from hardsim.proof.external.class_ranges import Entries
-from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords
+from hardsim.proof.external.coarse_words import CoarseResult, CoarseWords, one_of_each
 from hardsim.proof.external.columns import FLOOR
 from hardsim.proof.external.first_layer import BoxCells
 from hardsim.proof.external.narrowing import unknown
@@ -310,10 +310,8 @@ class ClassSearch:
             wide = (width > most) & (position != OPEN)
             if not wide.any():
                 break
-            made, of = self.patterns.revealed(found[wide], position[wide])
-            order = np.lexsort((rng.random(len(of)), of))
-            _, first = np.unique(of[order], return_index=True)
-            found = np.concatenate([found[~wide], made[order[first]]])
+            made = one_of_each(*self.patterns.revealed(found[wide], position[wide]), rng)
+            found = np.concatenate([found[~wide], made])
         return found
 
     # ---- the search ----
@@ -448,12 +446,7 @@ class ClassSearch:
         both = np.broadcast_to(np.concatenate([axes, -axes]), (len(stream.c), 2 * len(axes), axes.shape[1]))
         ends = weighed.support(both)
         near = (ends[:, : len(axes)] - ends[:, len(axes) :]) / 2 @ axes
-        return self._margins(stream, near, weighed.support)
-
-    def _margins(self, stream: AffineForm, near: Floats, support: Callable[[Floats], Floats]) -> Floats:
-        """Return the least of the margins for all kinds of requirements."""
-        found = [self.scaled(kind, stream, near, support) for kind in self.kinds.tolist()]
-        return np.asarray(np.minimum.reduce(found))
+        return self._sloped(stream, near, weighed.support)[0]
 
     def _sloped(self, stream: AffineForm, near: Floats, support: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         """Return the least of the margins for all kinds of requirements, and about how it depends on outputs (N, v)."""

@@ -70,10 +70,9 @@ class _Scores:
 @dataclass(frozen=True, slots=True)
 class SeenColumns:
     """The keys that the head may see over N patterns, by column: bounds of the weights (N, T), and boxes of the values
-    (N, T, v). Columns of one block exclude each other, and only the
-    `allowed` ones (N, T) are in some word. `optional`: by block (N, blocks), whether the position may have a symbol
-    without a column. `rest` is what keys without a column weigh together at most (N,), and all their values are in one
-    box."""
+    (N, T, v). Columns of one block exclude each other, and only the `allowed` ones (N, T) are in some word. `optional`:
+    by block (N, blocks), whether the position may have a symbol without a column. `rest` is what keys without a column
+    weigh together at most (N,), and all their values are in one box."""
 
     low: Floats
     high: Floats
@@ -501,8 +500,12 @@ def sampled_patterns(patterns: ClassPatterns, rng: np.random.Generator, count: i
     """Return random patterns without open positions."""
     found = np.tile(patterns.root, (count, 1))
     for place in range(patterns.free):
-        every, of = patterns.revealed(found, np.full(len(found), place))
-        order = np.lexsort((rng.random(len(of)), of))
-        _, first = np.unique(of[order], return_index=True)
-        found = every[order[first]]
+        found = one_of_each(*patterns.revealed(found, np.full(len(found), place)), rng)
     return found
+
+
+def one_of_each(made: Integers, of: Integers, rng: np.random.Generator) -> Integers:
+    """Return for each divided pattern a random one of those that it was divided into, as `revealed` returns them."""
+    order = np.lexsort((rng.random(len(of)), of))
+    _, first = np.unique(of[order], return_index=True)
+    return made[order[first]]

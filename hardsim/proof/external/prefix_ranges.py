@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hardsim.proof.external.class_ranges import Entries
+from hardsim.proof.external.class_ranges import Entries, ends_of, ranges_between
 from hardsim.proof.external.narrowing import unknown
 from hardsim.proof.external.patterns import OPEN, ClassPatterns
-from hardsim.proof.external.second_layer import AxisRanges, HeadForms, KnownRanges
+from hardsim.proof.external.second_layer import HeadForms, KnownRanges
 from hardsim.run.enclosure import Booleans, Floats, Integers
 
 MOST_KEPT = 50_000
@@ -33,10 +33,7 @@ class PrefixRanges:
             found.append(None if symbol == OPEN else entries.patterns(some))
         self.patterns = found
         """The patterns of the prefixes that end with each key; None for a token before the word."""
-        known = self.hulls
-        self.parts = [len(one.mid.T) for one in (known.keys, known.scores, known.values)]
-        """The numbers of axes of keys, of typical queries, and of axes of values."""
-        self.every: Floats = np.stack([_ends(known.at(np.array([k])))[:, 0] for k in range(len(places))], axis=1)
+        self.every: Floats = np.stack(ends_of(self.hulls))
         """The ends of the ranges of all prefixes, (2, T, axes)."""
         self.kept: dict[tuple[int, bytes], Floats | None] = {}
 
@@ -59,7 +56,7 @@ class PrefixRanges:
                         possible[n, k] = False
                     else:
                         ends[:, n, k] = found
-        return self._ranges(ends.reshape(2, count * keys, -1)), possible
+        return ranges_between(self.hulls.axes, *ends.reshape(2, count * keys, -1)), possible
 
     def _add(self, k: int, one: ClassPatterns, prefixes: Integers) -> None:
         """Compute the ranges of prefixes that are not known: None where no word has them."""
@@ -73,28 +70,8 @@ class PrefixRanges:
         if not possible.any():
             return
         (head,) = self.entries.forms(one.cells(every[possible]))[1]
-        low, high = _ends(KnownRanges.of(self.hulls.axes, head, unknown))
+        low, high = ends_of(KnownRanges.of(self.hulls.axes, head, unknown))
         low, high = np.fmax(low, self.every[0, k]), np.fmin(high, self.every[1, k])
         high = np.maximum(high, low)
         for at, number in enumerate(np.flatnonzero(possible).tolist()):
             self.kept[k, every[number].tobytes()] = np.stack([low[at], high[at]])
-
-    def _ranges(self, ends: Floats) -> KnownRanges:
-        """Return ranges with these ends, (2, rows, axes); the queries say nothing."""
-        middle = ends[0] / 2 + ends[1] / 2
-        radius = np.maximum(ends[1] - middle, middle - ends[0]) * (1 + 2.0**-50)
-        at = np.cumsum(self.parts)[:-1]
-        keys, scores, values = (
-            AxisRanges(mid, rad)
-            for mid, rad in zip(np.split(middle, at, axis=1), np.split(radius, at, axis=1), strict=True)
-        )
-        nothing = AxisRanges(np.zeros_like(keys.mid), np.full_like(keys.mid, np.inf))
-        return KnownRanges(self.hulls.axes, nothing, keys, scores, values)
-
-
-def _ends(known: KnownRanges) -> Floats:
-    """Return the ends of the ranges of keys and values along all axes, (2, N, axes)."""
-    parts = known.keys, known.scores, known.values
-    low = np.concatenate([np.nextafter(one.mid - one.rad, -np.inf) for one in parts], axis=1)
-    high = np.concatenate([np.nextafter(one.mid + one.rad, np.inf) for one in parts], axis=1)
-    return np.stack([np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)])
