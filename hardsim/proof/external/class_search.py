@@ -2,14 +2,9 @@
 
 Keys and values lie in the ranges of all prefixes of their class (`class_ranges`), or, where the query is narrow enough
 that it pays, of those prefixes that begin as the pattern does (`prefix_ranges`). Of a pattern there are only the
-symbols that it gives. Queries and the residual stream are enclosed over the pattern. Let w_j be the weight of position
-j, between `low` and `high`, and v_j its value. For a direction c and a number L let
-
-    U(L) = the sum over positions j of the greatest w_j (c.v_j - L), over the symbols that the pattern has at j.
-
-The head reads a with `c.a <= L + U(L) / D`, with D the least sum of weights if U(L) > 0, and the greatest one otherwise
-(as in `patterns`). Newton's method makes L close to the root of U. This is the support function with which
-`scaled_rows` bounds the margin; it is enough where the values that weigh most are close to each other.
+symbols that it gives. Queries and the residual stream are enclosed over the pattern. So weights lie between bounds, and
+`weighted_means` bounds what the head reads. This is the support function with which `scaled_rows` bounds the margin; it
+is enough where the values that weigh most are close to each other.
 
 Where it is not, the set of all a is divided along the axes of values: a box has ranges of some coordinates g.a of a.
 For any multipliers m, `c.a <= (c - the sum of the m_k g_k).a + the sum of the greatest m_k (g_k.a)`; those tried are
@@ -51,11 +46,10 @@ from hardsim.proof.external.second_layer import (
     own_values,
     scores_of,
 )
+from hardsim.proof.external.weighted_means import BoundedWeights
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers
 
-PASSES = 4
-"""The number of times that U is computed for one bound."""
 NUMBERS = 2**19
 """The count of numbers in an array of a batch of directions."""
 TOGETHER = 64
@@ -83,109 +77,40 @@ OF_WEIGHT = 2.0
 """A position with the share p of the weights counts as OF_WEIGHT p nats more where the next position is chosen."""
 MOST_PATTERNS = 100_000
 """Greatest number of patterns into which those of one start are divided."""
-EXCLUDED = -1e100
-"""The number that stands for the value of a symbol that a pattern does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The keys that N patterns may see: values along axes, `middle` and `radius` (N, T, axes), or (T, axes) where they
-    are the same for all patterns; which of them patterns have (N, T); the first one of each position. The values of the
-    last position itself are those of `own`."""
+    """The keys that N patterns may see, with their weights: values along axes, `middle` and `radius` (N, T, axes), or
+    (T, axes) where they are the same for all patterns. The other key is the last position itself, with the values of
+    `own`."""
 
     axes: Floats
     middle: Floats
     radius: Floats
-    starts: Integers
-    allowed: Booleans
     own: HeadForms
+    weights: BoundedWeights
 
     def at(self, index: Any) -> _Seen:
         """Return those of some patterns."""
         middle, radius = (one if one.ndim == 2 else one[index] for one in (self.middle, self.radius))
-        return _Seen(self.axes, middle, radius, self.starts, self.allowed[index], self.own.at(index))
-
-    def values(self, directions: Floats) -> tuple[Floats, Floats]:
-        """Return upper bounds of c.v for directions (N, K, v): of keys (N, T, K), EXCLUDED for those that a pattern
-        does not have, and of the last position (N, K)."""
-        along = (directions @ self.axes.T).transpose(0, 2, 1)
-        found = self.middle @ along
-        found += self.radius @ np.abs(along)
-        found += np.where(self.allowed, ETA, EXCLUDED)[:, :, None]
-        return found, own_values(self.own, directions)
-
-
-@dataclass(frozen=True, slots=True)
-class _Weighed:
-    """Keys with bounds of their weights, (N, T), and of the last position's own, (N,)."""
-
-    seen: _Seen
-    low: Floats
-    high: Floats
-    own_low: Floats
-    own_high: Floats
-
-    def at(self, index: Any) -> _Weighed:
-        """Return those of some patterns."""
-        return _Weighed(
-            self.seen.at(index), self.low[index], self.high[index], self.own_low[index], self.own_high[index]
-        )
-
-    def shares(self) -> Floats:
-        """Return about which share of the weights each key has, (N, T)."""
-        middle = np.where(self.seen.allowed, np.sqrt(self.low * self.high), 0.0)
-        return np.asarray(middle / (middle.sum(axis=1) + self.own_high)[:, None])
-
-    def sums(self) -> tuple[Floats, Floats]:
-        """Return bounds of the sums of the weights, (N,)."""
-        low, high = np.where(self.seen.allowed, self.low, np.inf), np.where(self.seen.allowed, self.high, 0.0)
-        least = np.minimum.reduceat(low, self.seen.starts, axis=1).sum(axis=1) + self.own_low
-        most = np.maximum.reduceat(high, self.seen.starts, axis=1).sum(axis=1) + self.own_high
-        return least * (1 - ROUND), most * (1 + ROUND)
+        return _Seen(self.axes, middle, radius, self.own.at(index), self.weights.at(index))
 
     def support(self, directions: Floats) -> Floats:
         """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
         count, width = directions.shape[:2]
-        size = max(1, NUMBERS // max(1, self.low.shape[1] * width))
+        size = max(1, NUMBERS // max(1, self.weights.low.shape[1] * width))
         parts = [slice(start, start + size) for start in range(0, count, size)]
         return np.concatenate([self.at(part)._support(directions[part]) for part in parts])
 
     def _support(self, directions: Floats) -> Floats:
-        values, own = self.seen.values(directions)
-        starts, places = self.seen.starts, np.repeat(np.arange(len(self.seen.starts)), self._counts())
-        # a key that is excluded has any weight: its gain is below all others
-        low, high = (np.where(self.seen.allowed, one, 1.0)[:, :, None] for one in (self.low, self.high))
-        own_low, own_high = self.own_low[:, None], self.own_high[:, None]
-        least, most = (one[:, None] for one in self.sums())
-        found = np.maximum(values.max(axis=1), own)
-        level = np.minimum(self._mean(values, own), found)
-        for number in range(PASSES):
-            x, y = values - level[:, None], own - level
-            weight, beside = np.where(x > 0, high, low), np.where(y > 0, own_high, own_low)
-            x *= weight
-            best, y = np.maximum.reduceat(x, starts, axis=1), y * beside
-            total = best.sum(axis=1) + y
-            size = np.abs(best).sum(axis=1) + np.abs(y)
-            total = total + ROUND * size
-            step = np.where(total > 0, total / least, total / most)
-            found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)) + ETA)
-            if number + 1 < PASSES:
-                weight[x < best[:, places]] = 0.0
-                slope = np.maximum.reduceat(weight, starts, axis=1).sum(axis=1) + beside
-                # a little too far, so that some levels are on the other side of the root
-                level = level + (total + 1e-4 * np.abs(total)) / slope
-        return np.asarray(found)
-
-    def _counts(self) -> Integers:
-        """Return the number of keys of each position."""
-        found: Integers = np.diff(np.append(self.seen.starts, self.low.shape[1]))
-        return found
-
-    def _mean(self, values: Floats, own: Floats) -> Floats:
-        """Return the mean of the values with weights near the middle of their bounds, in plain floats."""
-        shares = self.shares()
-        found = np.matmul(shares[:, None], values)[:, 0]
-        return np.asarray(found + (1 - shares.sum(axis=1))[:, None] * own)
+        along = (directions @ self.axes.T).transpose(0, 2, 1)
+        values = self.middle @ along
+        values += self.radius @ np.abs(along) + ETA
+        own, shares = own_values(self.own, directions), self.weights.shares()
+        # the mean with weights near the middle of their bounds
+        level = np.matmul(shares[:, None], values)[:, 0] + (1 - shares.sum(axis=1))[:, None] * own
+        return self.weights.greatest_means(values, own, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +118,7 @@ class _Boxes:
     """Sets of outputs of the head: means of the values of some patterns, one in each row, with bounded weights, within
     ranges of coordinates along `axes`, (N, axes); infinite where they were not divided."""
 
-    seen: _Weighed
+    seen: _Seen
     axes: Floats
     low: Floats
     high: Floats
@@ -260,7 +185,7 @@ class ClassSearch:
         """How much keys differ, by coordinate, with which it is measured how much a query moves scores."""
         some = self.sampled(SAMPLES, NEAR)
         stream, head = self._queries(self.patterns.cells(some))
-        closed = self._weighed_margins(self._weighed(some, head), stream) > 0
+        closed = self._mean_margins(self._seen(some, head), stream) > 0
         self.by_boxes = int(closed.sum()) < MOSTLY * len(some)
         """True if weights alone prove too few sampled patterns: then boxes are tried for wider queries."""
 
@@ -360,34 +285,32 @@ class ClassSearch:
         some = np.flatnonzero((width < NARROW) | whole)
         if not len(some):
             return found, position
-        weighed = self._weighed(patterns[some], queries.at(some))
-        found[some] = self._weighed_margins(weighed, stream.at(some))
+        seen = self._seen(patterns[some], queries.at(some))
+        found[some] = self._mean_margins(seen, stream.at(some))
         moved = pull[some]
         if not self.by_boxes:
-            moved = moved + OF_WEIGHT * self._weight(weighed)
+            moved = moved + OF_WEIGHT * self._weight(seen)
         position[some] = _position(patterns[some], moved)
         own = some[~(found[some] > 0) & (width[some] < (BY_PREFIX_BOXES if self.by_boxes else BY_PREFIX))]
         if len(own):
-            weighed = self._weighed(patterns[own], queries.at(own), self.prefixes)
-            found[own], moved = self._prefix_margins(weighed, stream.at(own), width[own], pull[own])
+            seen = self._seen(patterns[own], queries.at(own), self.prefixes)
+            found[own], moved = self._prefix_margins(seen, stream.at(own), width[own], pull[own])
             position[own] = _position(patterns[own], moved)
         return found, position
 
-    def _prefix_margins(
-        self, weighed: _Weighed, stream: AffineForm, width: Floats, pull: Floats
-    ) -> tuple[Floats, Floats]:
+    def _prefix_margins(self, seen: _Seen, stream: AffineForm, width: Floats, pull: Floats) -> tuple[Floats, Floats]:
         """Return lower bounds of margins where keys are enclosed over their prefixes, and by how much it may help to
         reveal each position (N, positions)."""
-        found, weight = self._weighed_margins(weighed, stream), OF_WEIGHT * self._weight(weighed)
+        found, weight = self._mean_margins(seen, stream), OF_WEIGHT * self._weight(seen)
         again = np.flatnonzero(~(found > 0) & (width < (FINE_BOXES if self.by_boxes else FINE)))
         if len(again):
             most = np.where(width[again] < NEAR, MOST_BOXES, FEW_BOXES)
-            found[again] = self._boxed_margins(weighed.at(again), stream.at(again), most)
+            found[again] = self._boxed_margins(seen.at(again), stream.at(again), most)
         return found, np.where((width < CLOSE)[:, None] | (not self.by_boxes), pull + weight, pull)
 
-    def _weight(self, weighed: _Weighed) -> Floats:
+    def _weight(self, seen: _Seen) -> Floats:
         """Return about which share of the weights each free position has, (N, positions)."""
-        found = np.add.reduceat(weighed.shares(), self.first, axis=1)
+        found = np.add.reduceat(seen.weights.shares(), self.first, axis=1)
         return np.asarray(found[:, : self.patterns.free])
 
     def _queries(self, cells: BoxCells) -> tuple[AffineForm, HeadForms]:
@@ -419,7 +342,7 @@ class ClassSearch:
         allowed[:, self.symbols != OPEN] = (given == OPEN) | (given == self.symbols[self.symbols != OPEN])
         return allowed
 
-    def _weighed(self, patterns: Integers, head: HeadForms, prefixes: PrefixRanges | None = None) -> _Weighed:
+    def _seen(self, patterns: Integers, head: HeadForms, prefixes: PrefixRanges | None = None) -> _Seen:
         """Return the keys that patterns have, with bounds of their weights relative to the greatest one; enclosed over
         the patterns of their prefixes, if `prefixes` are given."""
         allowed, entry, keys = self._allowed(patterns), self.head, self.keys
@@ -433,20 +356,20 @@ class ClassSearch:
             products = both_scores(products, ScoreEnds(*(one.reshape(size[:2]).T for one in (own.low, own.high))))
             middle, radius = self._along(known.values)
             values = middle.reshape(size), radius.reshape(size)
-        seen = _Seen(self.axes.values, *values, self.first, allowed, head)
         ends = entry.scored(products, head.places - keys.places[:, None])
         ends = ScoreEnds(ends.low.T, ends.high.T)
         own = entry.scored(own_scores(head, self.centre), np.zeros_like(head.places))
         most = np.maximum(own.high, np.where(allowed, ends.high, -np.inf).max(axis=1, initial=-np.inf))
-        return _Weighed(seen, *_weights(ends, most[:, None]), *_weights(own, most))
+        weights = BoundedWeights(*_weights(ends, most[:, None]), self.first, allowed, *_weights(own, most))
+        return _Seen(self.axes.values, *values, head, weights)
 
-    def _weighed_margins(self, weighed: _Weighed, stream: AffineForm) -> Floats:
+    def _mean_margins(self, seen: _Seen, stream: AffineForm) -> Floats:
         """Return lower bounds of margins with bounds of the weights."""
         axes = self.axes.values
         both = np.broadcast_to(np.concatenate([axes, -axes]), (len(stream.c), 2 * len(axes), axes.shape[1]))
-        ends = weighed.support(both)
+        ends = seen.support(both)
         near = (ends[:, : len(axes)] - ends[:, len(axes) :]) / 2 @ axes
-        return self._sloped(stream, near, weighed.support)[0]
+        return self._sloped(stream, near, seen.support)[0]
 
     def _sloped(self, stream: AffineForm, near: Floats, support: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         """Return the least of the margins for all kinds of requirements, and about how it depends on outputs (N, v)."""
@@ -455,7 +378,7 @@ class ClassSearch:
         least, at = margins.argmin(axis=0), np.arange(margins.shape[1])
         return margins[least, at], np.stack([one for _, one in pairs])[least, at]
 
-    def _boxed_margins(self, seen: _Weighed, stream: AffineForm, most: Integers) -> Floats:
+    def _boxed_margins(self, seen: _Seen, stream: AffineForm, most: Integers) -> Floats:
         """Return lower bounds of margins over means of values of patterns, which are divided in boxes; -inf where more
         than `most` are open, (N,)."""
         count, axes = len(stream.c), len(self.axes.values)
@@ -495,7 +418,7 @@ class ClassSearch:
         return np.tile(of, 2), np.concatenate(lows), np.concatenate(highs)
 
     def _over(
-        self, seen: _Weighed, stream: AffineForm, of: Integers, low: Floats, high: Floats
+        self, seen: _Seen, stream: AffineForm, of: Integers, low: Floats, high: Floats
     ) -> tuple[Floats, tuple[Floats, Floats], Floats]:
         """Return lower bounds of margins over boxes of the patterns `of`, infinite for empty ones, the ends of the
         coordinates in each box, and the slopes of the least rows along the axes."""

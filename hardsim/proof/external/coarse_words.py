@@ -4,13 +4,7 @@ In the bounds of `second_layer` the histories of different positions are chosen 
 keys depend on symbols that all positions share. Here the words of a class are divided into coarse words: patterns that
 reveal the same positions. Queries, keys and values are enclosed over each of them as functions of its open symbols
 (`open_positions`), so scores are compared for the same word: with M the linear part of the greatest score, weights are
-e^(score - M), and what the score of a key and M have in common cancels. For a direction c and a number L let
-
-    V(L) = the sum over positions j of the greatest w_j (c.v_j - L), over the symbols that j may have.
-
-The head reads a with `(c.a - L) D = ` the sum of the w_j (c.v_j - L), for the sum D of the weights. So
-
-    c.a <= L + V(L) / D,    D the least sum of the weights if V(L) > 0, and the greatest one otherwise.
+e^(score - M), and what the score of a key and M have in common cancels. `weighted_means` bounds what the head reads.
 
 Keys that get hardly any weight have one enclosure for all histories, and are not told apart. Rows of outputs are
 bounded by `scaled_rows`. A coarse word that stays unproved is divided: the open position on which its scores depend
@@ -30,19 +24,15 @@ from hardsim.lazy_dataclass import dataclass
 from hardsim.proof.external.affine import ROUND, AffineForm
 from hardsim.proof.external.class_ranges import Entries
 from hardsim.proof.external.columns import FLOOR
-from hardsim.proof.external.demands import NOWHERE
 from hardsim.proof.external.narrowing import unknown
 from hardsim.proof.external.open_positions import OpenCells, OpenForms, OpenLayout
 from hardsim.proof.external.patterns import OPEN, ClassPatterns
 from hardsim.proof.external.scaled_rows import ScaledRows
 from hardsim.proof.external.second_layer import EXP_OFF, HeadForms, KnownRanges, scores_of
+from hardsim.proof.external.weighted_means import BoundedWeights
 from hardsim.proof.shared.result import NotProved
 from hardsim.run.enclosure import ETA, GROW, Booleans, Floats, Integers
 
-HUGE = 1e300
-"""The size of gains that no column may have."""
-PASSES = 3
-"""The number of times that V is computed for one bound."""
 NEGLIGIBLE = 20.0
 """Keys whose scores are so far below the greatest one, in nats, have one enclosure for all histories."""
 SAMPLES = 60
@@ -69,66 +59,27 @@ class _Scores:
 
 @dataclass(frozen=True, slots=True)
 class SeenColumns:
-    """The keys that the head may see over N patterns, by column: bounds of the weights (N, T), and boxes of the values
-    (N, T, v). Columns of one block exclude each other, and only the `allowed` ones (N, T) are in some word. `optional`:
-    by block (N, blocks), whether the position may have a symbol without a column. `rest` is what keys without a column
-    weigh together at most (N,), and all their values are in one box."""
+    """The keys that the head may see over N patterns, by column: their weights, and boxes of the values, middles and
+    radii (N, T, v). The other key stands for all keys without a column, whose values are in one box (v,)."""
 
-    low: Floats
-    high: Floats
+    weights: BoundedWeights
     middle: Floats
     radius: Floats
-    starts: Integers
-    allowed: Booleans
-    optional: Booleans
-    rest: Floats
     rest_middle: Floats
     rest_radius: Floats
 
-    def sums(self) -> tuple[Floats, Floats]:
-        """Return bounds of the sums of the weights."""
-        low = np.minimum.reduceat(np.where(self.allowed, self.low, np.inf), self.starts, axis=1)
-        high = np.maximum.reduceat(np.where(self.allowed, self.high, 0.0), self.starts, axis=1)
-        low = np.where(self.optional, 0.0, low).sum(axis=1)
-        return low * (1 - ROUND), (high.sum(axis=1) + self.rest) * (1 + ROUND)
-
     def at(self, index: Integers) -> SeenColumns:
         """Return those of some patterns."""
-        return replace(
-            self, low=self.low[index], high=self.high[index], middle=self.middle[index], radius=self.radius[index],
-            allowed=self.allowed[index], optional=self.optional[index], rest=self.rest[index],
-        )  # fmt: skip
+        return replace(self, weights=self.weights.at(index), middle=self.middle[index], radius=self.radius[index])
 
     def support(self, directions: Floats) -> Floats:
         """Return upper bounds of c.a, (N, K), for directions (N, K, v)."""
         across = directions.transpose(0, 2, 1)
         far = self.radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.middle)
         values = self.middle @ across + far @ np.abs(across) + ETA
-        sizes = np.diff(np.append(self.starts, self.allowed.shape[1]))
         other = directions @ self.rest_middle + np.abs(directions) @ (self.rest_radius * (1 + 4 * ROUND)) + ETA
-        low, high, allowed = (one[:, :, None] for one in (self.low, self.high, self.allowed))
-        least, most = (one[:, None] for one in self.sums())
-        optional, rest = self.optional[:, :, None], self.rest[:, None]
-        weight = np.where(allowed, low + high, 0.0)
-        level = (weight * values).sum(axis=1) / weight.sum(axis=1)
-        values = np.where(allowed, values, -HUGE)
-        found = np.maximum(values.max(axis=1), other)
-        for number in range(PASSES):
-            x = values - level[:, None]
-            used = np.where(x > 0, high, low)
-            gains = np.where(allowed, used * x, -HUGE)
-            best = np.maximum.reduceat(gains, self.starts, axis=1)
-            best = np.where(optional, np.maximum(best, 0.0), best)
-            beside = rest * np.maximum(other - level, 0.0)
-            total = best.sum(axis=1) + beside
-            total = total + ROUND * (np.abs(best).sum(axis=1) + beside)
-            step = np.where(total > 0, total / least, total / most)
-            found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)))
-            if number + 1 < PASSES:
-                taken = np.where(gains >= np.repeat(best, sizes, axis=1), used, 0.0)
-                slope = np.maximum.reduceat(taken, self.starts, axis=1).sum(axis=1) + np.where(other > level, rest, 0.0)
-                level = level + total / np.maximum(slope, least)
-        return np.asarray(found)
+        weight = np.where(self.weights.allowed, self.weights.low + self.weights.high, 0.0)[:, :, None]
+        return self.weights.greatest_means(values, other, (weight * values).sum(axis=1) / weight.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +136,6 @@ class CoarseWords:
             key = int(classes.free[row]), int(classes.symbol[row])
             if self.patterns.allowed[key]:
                 self.groups[key] = np.append(self.groups.get(key, np.zeros(0, dtype=np.int64)), row)
-        moves = entries.demands.moves
-        self.steps = np.zeros((moves.shape[1], len(moves), len(moves)), dtype=np.float32)
-        """The moves of the machine by symbol, as matrices of 0 and 1."""
-        state, symbol = np.nonzero(moves != NOWHERE)
-        self.steps[symbol, state, moves[state, symbol]] = 1
         self._lay(np.arange(self.free))
         self.chosen = self._chosen()
         """The keys that have columns, by position and symbol."""
@@ -213,7 +159,7 @@ class CoarseWords:
     def _allowed(self, patterns: Integers, end: int) -> Booleans:
         """Return the symbols that the words of patterns that end in a state have at each position, (N, free,
         symbols)."""
-        count, states = len(patterns), self.steps.shape[1]
+        count, states = len(patterns), self.patterns.steps.shape[1]
         here = np.zeros((count, states), dtype=np.float32)
         here[:, 0] = 1
         before = []
@@ -222,16 +168,16 @@ class CoarseWords:
             after = np.zeros_like(here)
             for symbol in np.flatnonzero(self.patterns.allowed[i]).tolist():
                 some = (patterns[:, i] == OPEN) | (patterns[:, i] == symbol)
-                after[some] += here[some] @ self.steps[symbol]
+                after[some] += here[some] @ self.patterns.steps[symbol]
             here = np.minimum(after, 1)
         back = np.zeros_like(here)
         back[:, end] = here[:, end]
-        found = np.zeros((count, self.free, len(self.steps)), dtype=np.bool_)
+        found = np.zeros((count, self.free, len(self.patterns.steps)), dtype=np.bool_)
         for i in range(self.free - 1, -1, -1):
             after = np.zeros_like(back)
             for symbol in np.flatnonzero(self.patterns.allowed[i]).tolist():
                 some = (patterns[:, i] == OPEN) | (patterns[:, i] == symbol)
-                into = np.where(some[:, None], before[i] * (back @ self.steps[symbol].T > 0), 0)
+                into = np.where(some[:, None], before[i] * (back @ self.patterns.steps[symbol].T > 0), 0)
                 found[:, i, symbol] = into.any(axis=1)
                 after = np.maximum(after, into)
             back = np.minimum(after, 1)
@@ -241,7 +187,7 @@ class CoarseWords:
         """Return lower bounds of margins: over boxes of what the head reads, and where these do not suffice with a
         bound along each direction."""
         v = columns.middle.shape[2]
-        both = np.broadcast_to(np.concatenate([np.eye(v), -np.eye(v)]), (len(columns.low), 2 * v, v))
+        both = np.broadcast_to(np.concatenate([np.eye(v), -np.eye(v)]), (len(columns.middle), 2 * v, v))
         ends = columns.support(both)
         middle = ends[:, :v] / 2 - ends[:, v:] / 2
         radius = np.maximum(ends[:, :v] - middle, middle + ends[:, v:]) * (1 + ROUND) + ROUND * np.abs(middle)
@@ -381,11 +327,10 @@ class CoarseWords:
         margins = np.full((len(patterns), len(self.rows)), np.inf)
         for number, one in enumerate(allowed):
             some = np.flatnonzero(one.any(axis=(1, 2)) | (self.free == 0))
-            seen = self._columns_of(one)[some], self._optional(one)[some]
-            columns = SeenColumns(
-                low[some], high[some], middle[some], radius[some], self._starts(), *seen,
-                rest[some], rest_middle, rest_radius,
-            )  # fmt: skip
+            seen, optional = self._columns_of(one)[some], self._optional(one)[some]
+            none = np.zeros(len(some))
+            weights = BoundedWeights(low[some], high[some], self._starts(), seen, none, rest[some], optional)
+            columns = SeenColumns(weights, middle[some], radius[some], rest_middle, rest_radius)
             margins[some, number] = self._margins(self.kinds[number], last.stream.at(some), columns)
         weight = np.where(within, low + high, 0.0)
         weight = weight / weight.sum(axis=1, keepdims=True)
@@ -408,7 +353,7 @@ class CoarseWords:
         parts, middles, radii = [], [], []
         query, places = last.heads[0].queries, sorted({place for place, _ in self.chosen})
         of, first, start = np.zeros(len(patterns), dtype=np.int64), np.zeros(1, dtype=np.int64), 0
-        symbols = self.steps.shape[0] + 1
+        symbols = self.patterns.steps.shape[0] + 1
         for place in places:
             for j in range(start, place):
                 _, first, of = np.unique(of * symbols + patterns[:, j] + 1, return_index=True, return_inverse=True)

@@ -91,6 +91,11 @@ class ClassPatterns:
         self.ends = np.zeros(len(demands.moves), dtype=np.bool_)
         self.ends[classes.state[rows]] = True
         """The states before the last symbol."""
+        moves = demands.moves
+        self.steps = np.zeros((moves.shape[1], len(moves), len(moves)), dtype=np.float32)
+        """The moves of the machine by symbol, as matrices of 0 and 1."""
+        state, symbol = np.nonzero(moves != NOWHERE)
+        self.steps[symbol, state, moves[state, symbol]] = 1
         self.allowed = self._allowed()
         """Which symbols some prefix has, (free positions, symbols)."""
         count = self.allowed.sum(axis=1)
@@ -112,17 +117,13 @@ class ClassPatterns:
 
     def possible(self, patterns: Integers) -> Booleans:
         """Return which patterns have a word."""
-        moves = self.demands.moves
-        steps = np.zeros((moves.shape[1], len(moves), len(moves)), dtype=np.float32)
-        state, symbol = np.nonzero(moves != NOWHERE)
-        steps[symbol, state, moves[state, symbol]] = 1
-        here = np.zeros((len(patterns), len(moves)), dtype=np.float32)
+        here = np.zeros((len(patterns), self.steps.shape[1]), dtype=np.float32)
         here[:, 0] = 1
         for i in range(self.free):
             after = np.zeros_like(here)
             for one in np.flatnonzero(self.allowed[i]).tolist():
                 some = (patterns[:, i] == OPEN) | (patterns[:, i] == one)
-                after[some] += here[some] @ steps[one]
+                after[some] += here[some] @ self.steps[one]
             here = np.minimum(after, 1)
         return np.asarray((here[:, self.ends] > 0).any(axis=1))
 

@@ -69,17 +69,18 @@ def checked(network: Network, search: ClassSearch, n: int, rng: np.random.Genera
     patterns = np.concatenate([search.patterns.root, patterns])
     stream, head = search._queries(search.patterns.cells(patterns))
     directions = np.broadcast_to(rng.normal(size=(5, truth.shape[1])), (len(patterns), 5, truth.shape[1]))
-    weighed = [search._weighed(patterns, head, one) for one in (None, search.prefixes)]
-    spread = [np.where(one.low > 0, one.high / one.low, np.inf)[weighed[1].seen.allowed] for one in weighed]
+    seen = [search._seen(patterns, head, one) for one in (None, search.prefixes)]
+    weights = [one.weights for one in seen]
+    spread = [np.where(one.low > 0, one.high / one.low, np.inf)[weights[1].allowed] for one in weights]
     assert (spread[1] <= spread[0] * (1 + 1e-9)).all()
     at = rng.integers(0, len(truth), len(patterns))
     middle = truth[at] @ search.axes.values.T
     low = np.where(rng.random(middle.shape) < 0.5, middle - rng.random(middle.shape), -np.inf)
     high = np.where(np.isfinite(low), middle + 0.1, np.inf)
-    boxes = [_Boxes(one, search.axes.values, low, high, search.reach) for one in weighed]
-    bounds, within = ([one.support(directions) for one in kind] for kind in (weighed, boxes))
-    margins = [search._weighed_margins(one, stream) for one in weighed]
-    margins += [search._boxed_margins(one, stream, np.full(len(patterns), 12)) for one in weighed]
+    boxes = [_Boxes(one, search.axes.values, low, high, search.reach) for one in seen]
+    bounds, within = ([one.support(directions) for one in kind] for kind in (seen, boxes))
+    margins = [search._mean_margins(one, stream) for one in seen]
+    margins += [search._boxed_margins(one, stream, np.full(len(patterns), 12)) for one in seen]
     result, count = search.prove(search.patterns.root), 0
     for place, (_, state) in enumerate(pairs):
         margin = margin_of(demands.kinds[kinds[state]], mid[place, 0], level) + 2 * float(rad.max())
