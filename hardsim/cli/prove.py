@@ -172,8 +172,12 @@ class _Work:
     def _certify(self, subject: External, result: NetworkProof) -> None:
         """Write the certificate of what is proved of an external network. Raises Undecided if nothing is proved, or the
         checker cannot follow the proof."""
-        with bar(subject.name, "parts", f"{subject.name}: certificate") as shown:
-            text, message = external_file(subject, result.prefix_proof, shown.show)
+        try:
+            with bar(subject.name, "parts", f"{subject.name}: certificate") as shown:
+                text, message = external_file(subject, result.prefix_proof, shown.show)
+        except KeyboardInterrupt:
+            self.current.remark(subject.name, None, "interrupted: no certificate is written")
+            raise
         with self.current.printing():
             self.targets["certificate"].write(text)
             if not self.current.request.quiet:

@@ -27,7 +27,7 @@ def reach(result: VerifyResult) -> str:
     parts = [f"right after every judged prefix of at most {plural(result.max_n or 0, 'symbol')}"] * len(result.lengths)
     if result.wrong is not None:
         shortest = ", the shortest" if result.shortest else ""
-        parts.append(f"wrong after one of {plural(len(result.wrong), 'symbol')}{shortest}")
+        parts.append(f"wrong after a prefix of {plural(len(result.wrong), 'symbol')}{shortest}")
     return "; ".join(parts)
 
 

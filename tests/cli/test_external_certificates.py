@@ -58,7 +58,7 @@ def test_a_certificate_is_valid_and_compared_with_files(hardsim: Cli) -> None:
         assert "not compared" not in found.out
     hardsim("verify", "most.json", "--model", "net").clean("not compared with a file: the specification (--spec)")
     found = hardsim("verify", "more.json", "--model", "net", "--spec", "more.spec")
-    found.clean("right after every judged prefix of at most 1 symbol; wrong after one of 2 symbols, the shortest")
+    found.clean("right after every judged prefix of at most 1 symbol; wrong after a prefix of 2 symbols, the shortest")
 
 
 @pytest.mark.usefixtures("here")
@@ -66,7 +66,7 @@ def test_a_wrong_word_alone(hardsim: Cli) -> None:
     written(Path("all.ltl"), "alphabet: a b\ntrue\n")
     hardsim("prove", "net", "--against", "all.ltl", "--max-n", "4", "--certificate", "all.json").exits(1)
     found = hardsim("verify", "all.json", "--model", "net", "--spec", "all.ltl")
-    found.clean("VALID all.json wrong after one of 1 symbol, the shortest", "wrong b")
+    found.clean("VALID all.json wrong after a prefix of 1 symbol, the shortest", "wrong b")
     result = hardsim("verify", "all.json", "--json", "-").exits(0).result
     assert (result["min_n"], result["max_n"], result["lengths"], result["prefixes"]) == (None, None, [], 0)
     hardsim("verify", "all.json", "--spec", "all.ltl").refused("--spec is for certificates of external networks")
@@ -277,7 +277,7 @@ def test_the_shipped_brackets(hardsim: Cli, tmp_path: Path, altering: Iterable[s
     certificate = tmp_path / "here.json"
     hardsim("prove", FORMULAS / "dyck1_depth3.spec", "--certificate", certificate).exits(1)
     found = hardsim("verify", certificate, "--spec", FORMULAS / "dyck1_depth3.spec")
-    found.clean("at most 50 symbols; wrong after one of 51 symbols, the shortest")
+    found.clean("at most 50 symbols; wrong after a prefix of 51 symbols, the shortest")
     hardsim("verify", certificate, "--model", FORMULAS / "majority").clean("about another network than", code=1)
     text = certificate.read_text(encoding="utf-8")
     for what in altering:

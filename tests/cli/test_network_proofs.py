@@ -163,6 +163,18 @@ def test_an_interrupted_proof_keeps_the_lengths_proved(
     assert not certificate.exists()
 
 
+def test_an_interrupted_certificate_is_not_written(
+    hardsim: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interrupt(monkeypatch, "hardsim.proving.external_certificate.accepted", after=0)
+    certificate = tmp_path / "c.json"
+    found = hardsim("prove", "networks/dyck1_depth3", "--max-n", 2, "--certificate", certificate)
+    assert found.code == 130
+    assert "PROVED" in found.out
+    found.says("interrupted: no certificate is written")
+    assert not certificate.exists()
+
+
 def repeated(network: Network, count: int) -> str:
     """Return a network of one head as JSON text, with its layer so many times."""
     (layer,) = network.layers

@@ -77,7 +77,8 @@ class SeenColumns:
         across = directions.transpose(0, 2, 1)
         far = self.radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.middle)
         values = self.middle @ across + far @ np.abs(across) + ETA
-        other = directions @ self.rest_middle + np.abs(directions) @ (self.rest_radius * (1 + 4 * ROUND)) + ETA
+        far = self.rest_radius * (1 + 4 * ROUND) + 4 * ROUND * np.abs(self.rest_middle)
+        other = directions @ self.rest_middle + np.abs(directions) @ far + ETA
         weight = np.where(self.weights.allowed, self.weights.low + self.weights.high, 0.0)[:, :, None]
         return self.weights.greatest_means(values, other, (weight * values).sum(axis=1) / weight.sum(axis=1))
 

@@ -91,7 +91,8 @@ class BoundedWeights:
             if optional is not None:
                 best = np.where(optional, np.maximum(best, 0.0), best)
             total = best.sum(axis=1) + y
-            total = total + ROUND * (np.abs(best).sum(axis=1) + np.abs(y))
+            # products below the least floats count as ETA
+            total = total + ROUND * (np.abs(best).sum(axis=1) + np.abs(y)) + (len(self.starts) + 1) * ETA
             step = np.where(total > 0, total / least, total / most)
             found = np.fmin(found, level + step + 4 * ROUND * (np.abs(level) + np.abs(step)) + ETA)
             if number + 1 < PASSES:
