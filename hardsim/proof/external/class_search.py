@@ -76,7 +76,7 @@ MOST_BOXES, FEW_BOXES, NEAR = 16, 3, 0.3
 OF_WEIGHT = 2.0
 """A position with the share p of the weights counts as OF_WEIGHT p nats more where the next position is chosen."""
 MOST_PATTERNS = 100_000
-"""Greatest number of patterns into which those of one start are divided."""
+"""Greatest number of patterns into which those of one task are divided."""
 
 
 @dataclass(frozen=True, slots=True)
